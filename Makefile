@@ -1,0 +1,44 @@
+# Two commands are enough for a newcomer: `make serve` and `make test`. Each does all the set-up that it needs.
+PORT ?= 8000
+HOST ?= 127.0.0.1
+PYTHON_FILES := comparators sandbox service trainer_client tests benchmarks
+LOCKED := $(wildcard requirements/*.txt) pyproject.toml scripts/setup
+
+.PHONY: serve test lint type bench format lock clean help
+
+help: ## list the verbs
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
+
+serve: .venv/.service ## judge programs on http://HOST:PORT (embedded queue: no Redis, no Docker)
+	@exec .venv/bin/microcoder serve --host $(HOST) --port $(PORT)
+
+test: .venv/.dev ## run all tests
+	.venv/bin/pytest
+
+lint: .venv/.dev ## check style
+	.venv/bin/ruff check $(PYTHON_FILES)
+	.venv/bin/ruff format --check $(PYTHON_FILES)
+
+type: .venv/.dev ## check types
+	.venv/bin/mypy
+
+bench: .venv/.dev ## measure speed on this machine, as ratios
+	.venv/bin/python -m benchmarks.throughput
+
+format: .venv/.dev ## format the code
+	.venv/bin/ruff check --fix $(PYTHON_FILES)
+	.venv/bin/ruff format $(PYTHON_FILES)
+
+lock: .venv/.dev ## resolve the dependencies anew into requirements/*.txt
+	.venv/bin/python scripts/lock.py
+
+clean: ## remove everything that set-up made
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+.venv/.service: $(LOCKED)
+	scripts/setup service
+	@touch $@
+
+.venv/.dev: $(LOCKED)
+	scripts/setup dev
+	@touch $@ .venv/.service

@@ -1,0 +1,41 @@
+"""Runs untrusted programs and reports what happened: facts, never verdicts; expected answers never come here."""
+
+from sandbox.errors import SandboxBrokenError, SandboxError, SandboxUnavailableError
+from sandbox.facts import (
+    AssertInput,
+    CallInput,
+    CompileResult,
+    End,
+    Limits,
+    Outcome,
+    Program,
+    RunInput,
+    RunResult,
+    StdioInput,
+)
+from sandbox.sandbox import Language, Sandbox, languages, open_sandbox
+from sandbox.session import Session
+from sandbox.settings import SandboxKind, SandboxSettings
+
+__all__ = [
+    "AssertInput",
+    "CallInput",
+    "CompileResult",
+    "End",
+    "Language",
+    "Limits",
+    "Outcome",
+    "Program",
+    "RunInput",
+    "RunResult",
+    "Sandbox",
+    "SandboxBrokenError",
+    "SandboxError",
+    "SandboxKind",
+    "SandboxSettings",
+    "SandboxUnavailableError",
+    "Session",
+    "StdioInput",
+    "languages",
+    "open_sandbox",
+]

@@ -1,0 +1,25 @@
+"""What can go wrong with a sandbox, as opposed to with the program in it.
+
+SandboxError
+├── SandboxUnavailableError   no jail can be set up on this machine: nothing is judged
+└── SandboxBrokenError        a jail that worked has failed in the middle: judge again in a new one
+"""
+
+from __future__ import annotations
+
+
+class SandboxError(Exception):
+    """Base of this package's errors. None of them is ever a program's fault."""
+
+
+class SandboxUnavailableError(SandboxError):
+    """No isolation can be had here; ``cause`` says why, ``cure`` what a person can do about it."""
+
+    def __init__(self, cause: str, cure: str) -> None:
+        super().__init__(f"{cause} Cure: {cure}")
+        self.cause = cause
+        self.cure = cure
+
+
+class SandboxBrokenError(SandboxError):
+    """The jail or its harness died or stopped answering; the facts of the run are lost."""

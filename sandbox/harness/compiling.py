@@ -1,0 +1,97 @@
+"""Loads a program: compiles it in a process of its own, because compiling hostile text can hang, crash or explode."""
+
+from __future__ import annotations
+
+import _signal
+import marshal
+import os
+import resource
+
+from sandbox.harness import messages, prelude, workspace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+MAX_CODE_BYTES = 256 << 20
+PATH = f"{workspace.SOURCE}/program.py"
+
+
+class Loaded:
+    """A program that is ready to be run; ``code`` is marshalled, and only ever unmarshalled in a run's process.
+
+    ``names`` are those that the program finds defined.
+    """
+
+    def __init__(self, spec: dict[str, Any], *, message: str = "", code: bytes = b"") -> None:
+        self.spec = spec
+        self.ok = bool(code)
+        self.message = message
+        self.code = code
+        self.names: dict[str, Any] = prelude.provide(spec) if code else {}
+
+
+def load(spec_fd: int, message: dict[str, Any]) -> Loaded:
+    """Read the program's specification and compile it under ``message``'s limits."""
+    with os.fdopen(spec_fd, "rb") as file:
+        spec = messages.in_harness(file.read())
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(reader)
+        _compile(spec["source"], writer, message)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as file:
+        answer = file.read(MAX_CODE_BYTES)
+    _, status = os.waitpid(pid, 0)
+    if answer[:1] == b"C" and status == 0:
+        return Loaded(spec, code=answer[1:])
+    text = answer[1:].decode("utf-8", "replace") or _why(status)
+    return Loaded(spec, message=text)
+
+
+def _why(status: int) -> str:
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        if number in (_signal.SIGXCPU, _signal.SIGKILL):
+            return "compiling took too much time or memory"
+        return f"the compiler crashed on this program ({_name(number)})"
+    return "the program cannot be compiled"
+
+
+def _name(number: int) -> str:
+    import signal
+
+    return signal.Signals(number).name
+
+
+def _compile(source: str, writer: int, limits: dict[str, Any]) -> None:
+    """Write ``C`` and the marshalled code, or ``E`` and the compiler's message, and end this process."""
+    seconds = int(limits["compile_cpu_time_s"]) + 1
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    if limits["address_space_bytes"]:
+        resource.setrlimit(resource.RLIMIT_AS, (limits["address_space_bytes"],) * 2)
+    import warnings
+
+    warnings.simplefilter("ignore")
+    try:
+        source.encode("utf-8")
+        code = compile(source.removeprefix("\ufeff"), PATH, "exec", dont_inherit=True)
+        answer = b"C" + marshal.dumps(code)
+    except SyntaxError as error:
+        answer = b"E" + _describe(error).encode("utf-8", "replace")
+    except UnicodeEncodeError as error:
+        answer = f"EUnicodeEncodeError: the program is not valid UTF-8 at character {error.start}".encode()
+    except (ValueError, MemoryError, RecursionError, OverflowError) as error:
+        answer = f"E{type(error).__name__}: {error}".encode("utf-8", "replace")
+    view = memoryview(answer)
+    while view:
+        view = view[os.write(writer, view) :]
+    os._exit(0)
+
+
+def _describe(error: SyntaxError) -> str:
+    line = (error.text or "").rstrip("\n")[:200]
+    return f"{type(error).__name__}: {error.msg} (line {error.lineno})" + (
+        f": {line.strip()}" if line else ""
+    )

@@ -1,0 +1,109 @@
+"""The processes below the harness: what they used, and their end.
+
+In a jail the harness is the first process of a pid namespace: it may signal "everybody", and orphans become its
+children. Outside one (the unsafe way) it makes itself the reaper of its descendants and finds them in /proc.
+"""
+
+from __future__ import annotations
+
+import _signal
+import os
+import time
+
+from sandbox.harness import interpreter
+
+ALONE = os.getpid() == 1
+CORES = len(os.sched_getaffinity(0))
+PR_SET_CHILD_SUBREAPER = 36
+CPUCLOCK_SCHED = 2
+
+if not ALONE:
+    interpreter.prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+class Usage:
+    """What ended processes used, and the wait statuses of the ones asked for."""
+
+    def __init__(self, statuses: dict[int, int], cpu_time_s: float, memory_peak_bytes: int) -> None:
+        self.statuses = statuses
+        self.cpu_time_s = cpu_time_s
+        self.memory_peak_bytes = memory_peak_bytes
+
+
+def cpu_time_s(*known: int) -> float:
+    """Return the CPU time of the living processes of a run; ``known`` ones are counted even without /proc."""
+    return sum(_clock_s(pid) for pid in {*known, *others()})
+
+
+def _clock_s(pid: int) -> float:
+    # The CPU-time clock of a process, as clock_getcpuclockid(3) computes it on Linux.
+    try:
+        return time.clock_gettime((~pid << 3) | CPUCLOCK_SCHED)
+    except OSError:
+        return 0.0  # gone meanwhile
+
+
+def run_delay_s(pid: int) -> float:
+    """Return how long a process's main thread was runnable without a core to run on; 0 where unknown."""
+    try:
+        with open(f"/proc/{pid}/schedstat", encoding="ascii") as file:
+            return int(file.read().split()[1]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return 0.0
+
+
+def others() -> list[int]:
+    """Return the processes below this one that can be seen."""
+    if not ALONE:
+        return _descendants(os.getpid())
+    try:
+        return [int(name) for name in os.listdir("/proc") if name.isdigit() and name != "1"]
+    except OSError:
+        return []
+
+
+def _descendants(pid: int) -> list[int]:
+    found: list[int] = []
+    pending = [pid]
+    while pending:
+        try:
+            parent = pending.pop()
+            for task in os.listdir(f"/proc/{parent}/task"):
+                with open(f"/proc/{parent}/task/{task}/children", encoding="ascii") as file:
+                    children = [int(word) for word in file.read().split()]
+                found += children
+                pending += children
+        except OSError:
+            continue
+    return found
+
+
+def end_all(wanted: tuple[int, ...]) -> Usage:
+    """Kill and reap every process below this one; nothing of the run is alive when this returns."""
+    statuses: dict[int, int] = {}
+    cpu_time = 0.0
+    peak_kib = 0
+    while True:
+        _kill_all()
+        try:
+            pid, status, usage = os.wait4(-1, 0)
+        except ChildProcessError:
+            break
+        if pid in wanted:
+            statuses[pid] = status
+        cpu_time += usage.ru_utime + usage.ru_stime
+        peak_kib = max(peak_kib, usage.ru_maxrss)
+    return Usage(statuses, cpu_time, peak_kib * 1024)
+
+
+def _kill_all() -> None:
+    if ALONE:
+        try:
+            os.kill(-1, _signal.SIGKILL)
+        except ProcessLookupError:
+            return  # nobody left
+    for pid in () if ALONE else others():
+        try:
+            os.kill(pid, _signal.SIGKILL)
+        except ProcessLookupError:
+            continue

@@ -1,0 +1,41 @@
+"""The files of a run: /box/work (where it starts), /box/source, /box/tmp, /box/shm; new for each run."""
+
+from __future__ import annotations
+
+import os
+
+ROOT = os.environ.get("MICROCODER_BOX", "/box")
+WORK = f"{ROOT}/work"
+SOURCE = f"{ROOT}/source"
+FOLDERS = (WORK, SOURCE, f"{ROOT}/tmp", f"{ROOT}/shm")  # noqa: S108 - private to the jail
+
+
+def prepare() -> None:
+    """Make the folders of the next run."""
+    for folder in FOLDERS:
+        if not os.path.isdir(folder):
+            os.mkdir(folder, mode=0o777)
+
+
+def wipe() -> bool:
+    """Remove everything that a run left. False means that something resists and the jail must not be used again."""
+    try:
+        _clear(ROOT, FOLDERS)
+        for folder in FOLDERS:
+            if os.path.lexists(folder):
+                os.chmod(folder, 0o777)  # noqa: S103 - private to the jail
+                _clear(folder)
+    except (OSError, RecursionError):
+        return False
+    return True
+
+
+def _clear(folder: str, keep: tuple[str, ...] = ()) -> None:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if not entry.is_dir(follow_symlinks=False):
+                os.unlink(entry.path)
+            elif entry.path not in keep:
+                import shutil
+
+                shutil.rmtree(entry.path)

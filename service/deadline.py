@@ -1,0 +1,31 @@
+"""How long judging one submission can take at most, when the judge itself is not stuck."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from service.checker import LIMITS as CHECKER_LIMITS
+from service.limits import effective
+
+if TYPE_CHECKING:
+    from service.wire import Limits, Problem
+
+MARGIN_S = 30.0
+# A failure in a shared process is confirmed in a fresh one, so that a test may run twice.
+RUNS_PER_TEST = 2
+# Starting a jail and comparing outputs, on a machine that is busy.
+OVERHEAD_PER_RUN_S = 2.0
+
+
+def deadline_s(problem: Problem, defaults: Limits) -> float:
+    """Return the sum of all tests' wall limits, every run and the checker's counted, and a margin."""
+    usual_wall_s = effective(defaults, problem.limits).wall_time_s
+    total_s = MARGIN_S
+    for test in problem.tests:
+        wall_s = usual_wall_s
+        if test.limits is not None:
+            wall_s = effective(defaults, problem.limits, test.limits).wall_time_s
+        total_s += RUNS_PER_TEST * (wall_s + OVERHEAD_PER_RUN_S)
+        if problem.comparison.checker is not None:
+            total_s += CHECKER_LIMITS.wall_time_s + OVERHEAD_PER_RUN_S
+    return total_s

@@ -1,0 +1,26 @@
+"""What can be wrong with a problem package."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pydantic import ValidationError
+
+
+class PackageError(Exception):
+    """A package that cannot be judged faithfully. The text names the file, the field if any, and why."""
+
+    def __init__(self, file: Path, message: str, field: str | None = None) -> None:
+        super().__init__(f"{file}: {field}: {message}" if field else f"{file}: {message}")
+        self.file = file
+        self.field = field
+
+
+def first_error(file: Path, error: ValidationError, prefix: str = "") -> PackageError:
+    """Return the first of pydantic's findings as an error of the package."""
+    detail = error.errors()[0]
+    field = prefix + ".".join(str(part) for part in detail["loc"])
+    return PackageError(file, f"{detail['msg']} (found {detail['input']!r:.80})", field)

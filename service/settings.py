@@ -1,0 +1,133 @@
+"""Settings of the service: the only reader of the environment in this project.
+
+Every setting is a field, an environment variable ``MICROCODER_<FIELD>`` and, but for the API keys, a flag of
+``microcoder serve``. API keys have no flag because command lines are visible to every user of a machine.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from service.wire import (
+    DEFAULT_CPU_TIME_S,
+    DEFAULT_MEMORY_BYTES,
+    DEFAULT_OUTPUT_BYTES,
+    DEFAULT_PROCESSES,
+    MIN_MEMORY_BYTES,
+    Isolation,
+    Limits,
+)
+
+LogLevel = Literal["debug", "info", "warning", "error"]
+LogFormat = Literal["json", "console"]
+SandboxKind = Literal["nsjail", "unsafe-process"]
+
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+def default_python() -> str:
+    """Return the interpreter that runs programs: an environment of its own where one is installed."""
+    programs = Path(sys.prefix) / "programs" / "bin" / "python"
+    return str(programs) if programs.is_file() else sys.executable
+
+
+def default_workers() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+class Settings(BaseSettings):
+    """How one service runs. Frozen: a change is a restart."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="MICROCODER_", extra="forbid", frozen=True, validate_default=True
+    )
+
+    host: str = Field("127.0.0.1", description="Address to listen on.")
+    port: int = Field(8000, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
+    api_keys: Annotated[tuple[SecretStr, ...], NoDecode] = Field(
+        (), description="Accepted API keys, comma separated; none leaves the service open."
+    )
+
+    sandbox: SandboxKind = Field(
+        "nsjail",
+        description="How programs are held; unsafe-process is no isolation, for trusted programs only.",
+    )
+    python: str = Field(
+        default_factory=default_python, min_length=1, description="Interpreter that runs programs."
+    )
+    workers: int = Field(
+        default_factory=default_workers,
+        ge=1,
+        le=1024,
+        description="Worker processes, one submission at a time each.",
+    )
+
+    backlog_submissions: int = Field(10_000, ge=1, description="Held submissions at which calls get 429.")
+    backlog_bytes: int = Field(1 << 30, ge=1, description="Held bytes at which calls get 429.")
+    max_body_bytes: int = Field(
+        256 << 20, ge=1, le=2 << 30, description="Largest request body after decompression."
+    )
+    body_idle_s: Seconds = Field(30.0, description="Longest pause of a body that is being received.")
+    drain_s: Seconds = Field(30.0, description="Time to finish admitted submissions after SIGTERM.")
+
+    isolation: Isolation = Field("reuse", description="Isolation of submissions that ask for none.")
+    default_cpu_time_s: Seconds = Field(DEFAULT_CPU_TIME_S, description="CPU time of a test that names none.")
+    default_wall_time_s: Seconds | None = Field(
+        None, description="Wall time of a test that names none; unset, twice its CPU time and 2 s."
+    )
+    default_memory_bytes: int = Field(
+        DEFAULT_MEMORY_BYTES, ge=MIN_MEMORY_BYTES, description="Memory of a test that names none."
+    )
+    default_output_bytes: int = Field(
+        DEFAULT_OUTPUT_BYTES, ge=1, description="Output of a test that names none."
+    )
+    default_processes: int = Field(
+        DEFAULT_PROCESSES, ge=1, description="Processes of a test that names none."
+    )
+    max_cpu_time_s: Seconds = Field(60.0, description="Most CPU time that a test may ask for.")
+    max_wall_time_s: Seconds = Field(180.0, description="Most wall time that a test may ask for.")
+    max_memory_bytes: int = Field(
+        4 << 30, ge=MIN_MEMORY_BYTES, description="Most memory that a test may ask for."
+    )
+    max_output_bytes: int = Field(256 << 20, ge=1, description="Most output that a test may ask for.")
+    max_processes: int = Field(256, ge=1, description="Most processes that a test may ask for.")
+
+    log_level: LogLevel = Field("info", description="Least severe level that is logged.")
+    log_format: LogFormat = Field("json", description="One JSON object a line, or text for people.")
+
+    @field_validator("api_keys", mode="before")
+    @classmethod
+    def _split_keys(cls, value: object) -> object:
+        return (
+            tuple(key.strip() for key in value.split(",") if key.strip()) if isinstance(value, str) else value
+        )
+
+    @model_validator(mode="after")
+    def _defaults_within_maxima(self) -> Self:
+        for name in Limits.model_fields:
+            default, maximum = getattr(self, f"default_{name}"), getattr(self, f"max_{name}")
+            if default is not None and default > maximum:
+                raise ValueError(f"default_{name} ({default:g}) is over max_{name} ({maximum:g})")
+        return self
+
+    @property
+    def defaults(self) -> Limits:
+        """Limits of a test that names none; a wall time of None follows the CPU time."""
+        return self._limits("default")
+
+    @property
+    def maxima(self) -> Limits:
+        """The most that a test may ask for."""
+        return self._limits("max")
+
+    def _limits(self, prefix: str) -> Limits:
+        return Limits.model_validate(
+            {name: getattr(self, f"{prefix}_{name}") for name in Limits.model_fields}
+        )

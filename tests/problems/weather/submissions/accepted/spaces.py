@@ -1,0 +1,1 @@
+print("  Cold  " if int(input()) < 10 else "\nWarm")

@@ -1,0 +1,1 @@
+print("cold" if int(input()) < 10 else "warm")

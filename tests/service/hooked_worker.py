@@ -1,0 +1,80 @@
+"""A worker whose judge does what the program's text says, for faults that no judged program can cause.
+
+Words of a program: ``sleep S``, ``raise``, ``die``, ``die-once PATH``, ``broken-once PATH``, ``hang``;
+everything else is accepted. The message names the worker's process id. The environment's ``HOOKED_START`` is
+done at start: ``die`` and ``unavailable`` are known.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sandbox import SandboxBrokenError, SandboxUnavailableError
+from service.child import channel_of_this_child
+from service.wire import Judgement, Options, Problem, Submission, Verdict
+from service.worker import serve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pydantic import JsonValue
+
+    from service.tasks import WorkerConfig
+
+
+class HookedJudge:
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def describe(self) -> dict[str, JsonValue]:
+        return {"isolation": "none", "kind": "hooked"}
+
+    def judge(self, submission: Submission, problem: Problem, options: Options) -> Judgement:
+        match (submission.code or submission.completion or "").split():
+            case ["sleep", seconds]:
+                time.sleep(float(seconds))
+            case ["raise"]:
+                raise RuntimeError("as asked")
+            case ["die"]:
+                os.kill(os.getpid(), signal.SIGKILL)
+            case ["die-once", path] if not Path(path).exists():
+                Path(path).touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            case ["broken-once", path] if not Path(path).exists():
+                Path(path).touch()
+                raise SandboxBrokenError("as asked")
+            case ["hang"]:
+                time.sleep(3600)
+        return Judgement(
+            id=submission.id or "",
+            verdict=Verdict.AC,
+            reward=1.0,
+            score=1.0,
+            passed=len(problem.tests),
+            total=len(problem.tests),
+            first_failed=None,
+            message=f"pid {os.getpid()}",
+            duration_s=0.0,
+            worker=self._name,
+            isolation=options.isolation,
+        )
+
+
+@contextmanager
+def open_judge(config: WorkerConfig) -> Iterator[HookedJudge]:
+    match os.environ.get("HOOKED_START"):
+        case "die":
+            sys.exit(3)
+        case "unavailable":
+            raise SandboxUnavailableError("No jail here.", "Use another machine.")
+    yield HookedJudge(config.name)
+
+
+if __name__ == "__main__":
+    sys.exit(serve(channel_of_this_child(), open_judge))

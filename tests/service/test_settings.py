@@ -1,0 +1,102 @@
+"""Settings: flags over environment over defaults, bad values refused."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+import pytest
+from click.testing import CliRunner
+from pydantic import ValidationError
+
+from service.cli.flags import NO_FLAG, load_settings
+from service.cli.serve import serve
+from service.settings import Settings, default_python
+from service.wire import Limits
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def _clean(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in Settings.model_fields:
+        monkeypatch.delenv(f"MICROCODER_{name.upper()}", raising=False)
+
+
+def test_defaults_are_those_of_the_contract() -> None:
+    settings = Settings()
+    assert (settings.host, settings.port, settings.sandbox) == ("127.0.0.1", 8000, "nsjail")
+    assert settings.maxima == Limits(
+        cpu_time_s=60, wall_time_s=180, memory_bytes=4 << 30, output_bytes=256 << 20, processes=256
+    )
+    assert settings.defaults == Limits(
+        cpu_time_s=6, memory_bytes=1 << 30, output_bytes=16 << 20, processes=32
+    )
+    assert settings.max_body_bytes == 256 << 20
+    assert settings.workers >= 1
+
+
+def test_flags_go_before_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MICROCODER_PORT", "9000")
+    monkeypatch.setenv("MICROCODER_WORKERS", "7")
+    settings = load_settings({"port": "9001"})
+    assert (settings.port, settings.workers) == (9001, 7)
+
+
+def test_every_setting_has_a_flag_but_for_the_keys() -> None:
+    flags = {parameter.name for parameter in serve.params}
+    assert flags == set(Settings.model_fields) - NO_FLAG
+    text = CliRunner().invoke(serve, ["--help"]).output
+    assert "--max-cpu-time-s" in text
+    assert "MICROCODER_MAX_CPU_TIME_S" in text
+
+
+def test_keys_are_split_and_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MICROCODER_API_KEYS", "one, two,")
+    settings = Settings()
+    assert [key.get_secret_value() for key in settings.api_keys] == ["one", "two"]
+    assert "two" not in repr(settings)
+
+
+def test_settings_are_frozen() -> None:
+    with pytest.raises(ValidationError):
+        Settings().port = 1  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("port", "65536"),
+        ("workers", "0"),
+        ("drain_s", "nan"),
+        ("log_level", "loud"),
+        ("isolation", "none"),
+        ("default_memory_bytes", "1"),
+        ("max_wall_time_s", "inf"),
+    ],
+)
+def test_a_bad_value_is_refused_by_name(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    named = f"MICROCODER_{name.upper()}"
+    with pytest.raises(click.UsageError, match=named):
+        load_settings({name: value})
+    monkeypatch.setenv(named, value)
+    with pytest.raises(click.UsageError, match=named):
+        load_settings({})
+
+
+def test_a_default_over_its_maximum_is_refused() -> None:
+    with pytest.raises(click.UsageError, match=r"default_processes \(300\) is over max_processes \(256\)"):
+        load_settings({"default_processes": "300"})
+
+
+def test_programs_run_in_an_environment_of_their_own_where_there_is_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    assert default_python() == sys.executable
+    python = tmp_path / "programs" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.touch()
+    assert default_python() == str(python)
