@@ -15,8 +15,25 @@ TARGETS = {
 def main() -> None:
     """Write every lock file anew."""
     for name, sources in TARGETS.items():
-        command = [sys.executable, "-m", "uv", "pip", "compile", "--quiet", "--universal", "--python-version", "3.12"]
-        options = ["--generate-hashes", "--no-header", "--no-annotate", "--upgrade", "-o", f"requirements/{name}.txt"]
+        command = [
+            sys.executable,
+            "-m",
+            "uv",
+            "pip",
+            "compile",
+            "--quiet",
+            "--universal",
+            "--python-version",
+            "3.12",
+        ]
+        options = [
+            "--generate-hashes",
+            "--no-header",
+            "--no-annotate",
+            "--upgrade",
+            "-o",
+            f"requirements/{name}.txt",
+        ]
         subprocess.run([*command, *options, *sources], cwd=ROOT, check=True)
 
 

@@ -117,7 +117,7 @@ def _write_other(item: Any, out: list[Any], hook: Hook | None) -> Iterator[Any] 
 def _is_flat(items: list[Any]) -> bool:
     kinds: set[type] = set(map(type, items))
     if kinds == {int}:
-        return min(items) >= -SMALL and max(items) <= SMALL
+        return all(-SMALL <= bound <= SMALL for bound in (min(items), max(items)))
     return kinds == {str} or (kinds == {float} and all(map(math.isfinite, items)))
 
 

@@ -133,6 +133,7 @@ class StandIn:
         return caller.ask(operation, self, *details)[0]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the object in the program's process."""
         caller: Caller = self._caller
         return caller.call(self, args, kwargs)
 

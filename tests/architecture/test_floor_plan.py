@@ -118,7 +118,9 @@ def test_exports_exist(package: str) -> None:
 def test_light_imports(package: str, heavy: list[str]) -> None:
     """Importing a package does not load what only other packages need."""
     code = f"import sys, {package}; print([name for name in {heavy} if name in sys.modules])"
-    result = subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT, capture_output=True, text=True)
+    result = subprocess.run(
+        [sys.executable, "-c", code], check=True, cwd=ROOT, capture_output=True, text=True
+    )
     assert result.stdout.strip() == "[]"
 
 
