@@ -83,7 +83,7 @@ def configure(plan: JailPlan) -> NsJailConfig:
         uidmap=[IdMap(str(INNER_UID), str(plan.outer_uid), 1)],
         gidmap=[IdMap(str(INNER_UID), str(plan.outer_gid), 1)],
         iface_no_lo=True,
-        seccomp_policy_file=str(POLICY),
+        seccomp_string=[POLICY.read_text(encoding="ascii")],
         mount=mounts(plan),
         exec_bin=Exe(
             path=plan.interpreter.executable,

@@ -72,7 +72,7 @@ class JailLauncher:
 
     def __init__(self, settings: SandboxSettings, interpreter: Interpreter, *, proc: bool) -> None:
         """Prepare. Raises SandboxUnavailableError."""
-        self._binary = find_nsjail(settings.nsjail)
+        binary = find_nsjail(settings.nsjail)
         self._groups = MemoryGroups.available()
         root = os.geteuid() == 0
         self._view = HostView([*interpreter.folders, HARNESS]) if root else None
@@ -84,6 +84,8 @@ class JailLauncher:
             proc=proc,
             sources=self._view.sources if self._view else {},
         )
+        # By descriptor, because the private view hides what lies below /tmp.
+        self._binary_fd = os.open(binary, os.O_RDONLY | os.O_CLOEXEC)
         self._config_fd = os.memfd_create("nsjail.cfg", os.MFD_CLOEXEC)
         os.write(self._config_fd, render(plan).encode())
         self.memory_by_group = self._groups is not None
@@ -101,12 +103,13 @@ class JailLauncher:
             if view_fd is not None:
                 os.setns(view_fd, os.CLONE_NEWNS)
 
-        argv = [self._binary, "--config", f"/proc/self/fd/{config_fd}"]
-        return _start(argv, {}, group, before_exec=before_exec, keep=(config_fd,))
+        argv = [f"/proc/self/fd/{self._binary_fd}", "--config", f"/proc/self/fd/{config_fd}"]
+        return _start(argv, {}, group, before_exec=before_exec, keep=(self._binary_fd, config_fd))
 
     def close(self) -> None:
         """Close what was prepared."""
         os.close(self._config_fd)
+        os.close(self._binary_fd)
         if self._view:
             self._view.close()
 
