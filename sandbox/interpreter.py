@@ -13,13 +13,16 @@ from sandbox.errors import SandboxUnavailableError
 
 HARNESS = Path(__file__).with_name("harness")
 PROBE_TIMEOUT_S = 60
+# Where jails have files of their own.
+HIDDEN = ("/tmp", "/var/tmp", "/box", "/dev", "/proc", "/etc")  # noqa: S108
 PROBE = """
 import compileall, importlib.util, json, os, sys
 compileall.compile_dir(sys.argv[1], quiet=2, force=False)
 print(json.dumps({
     "executable": sys.executable,
     "real": os.path.realpath(sys.executable),
-    "prefixes": [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix],
+    "prefix": sys.prefix,
+    "base_prefixes": [sys.base_prefix, sys.base_exec_prefix],
     "version": sys.version.split()[0],
     "implementation": sys.implementation.name,
     "numpy": importlib.util.find_spec("numpy") is not None,
@@ -29,9 +32,11 @@ print(json.dumps({
 
 @dataclass(frozen=True, slots=True)
 class Interpreter:
-    """An interpreter as a jail needs it: ``folders`` are to be visible at their own paths.
+    """An interpreter as a jail needs it.
 
-    ``binaries`` are the names under which the executable is reached in system folders, which jails do not show whole.
+    ``folders`` are to be visible at their own paths (an interpreter finds its libraries by them), ``environment``
+    is its virtual environment, which may be visible anywhere; None where it has none. ``binaries`` are the names
+    under which the executable is reached in system folders, which jails do not show whole.
     """
 
     executable: str
@@ -39,6 +44,7 @@ class Interpreter:
     implementation: str
     numpy: bool
     folders: tuple[Path, ...]
+    environment: Path | None
     binaries: tuple[Path, ...]
 
 
@@ -57,7 +63,14 @@ def probe(python: str) -> Interpreter:
             "Set MICROCODER_PYTHON (--python) to a CPython that starts.",
         ) from error
     facts = json.loads(answer)
-    paths = {Path(prefix) for prefix in facts["prefixes"]} | {Path(facts["real"]).parent.parent}
+    paths = {Path(prefix) for prefix in facts["base_prefixes"]} | {Path(facts["real"]).parent.parent}
+    hidden = [path for path in paths if any(path.is_relative_to(folder) for folder in HIDDEN)]
+    if hidden:
+        raise SandboxUnavailableError(
+            f"The interpreter for programs lies in {hidden[0]}, where every jail has files of its own.",
+            f"Install it elsewhere than below {', '.join(HIDDEN)}.",
+        )
+    prefix = Path(facts["prefix"])
     links = _chain(Path(facts["executable"]))
     return Interpreter(
         executable=facts["executable"],
@@ -65,6 +78,7 @@ def probe(python: str) -> Interpreter:
         implementation=facts["implementation"],
         numpy=facts["numpy"],
         folders=outermost(path for path in paths if not path.is_relative_to("/usr")),
+        environment=None if prefix in paths else prefix,
         binaries=tuple(path for path in links if path.is_relative_to("/usr")),
     )
 

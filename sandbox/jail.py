@@ -20,6 +20,7 @@ from sandbox.interpreter import HARNESS, Interpreter
 INNER_UID = 1000
 POLICY = Path(__file__).with_name("policy.kafel")
 HARNESS_ROOT = "/harness"
+ENVIRONMENT_ROOT = "/programs"
 STACK_MIB = 1024
 FILE_MIB = 4096
 OPEN_FILES = 256
@@ -86,10 +87,17 @@ def configure(plan: JailPlan) -> NsJailConfig:
         seccomp_string=[POLICY.read_text(encoding="ascii")],
         mount=mounts(plan),
         exec_bin=Exe(
-            path=plan.interpreter.executable,
+            path=executable(plan.interpreter),
             arg=[*PYTHON_FLAGS, f"{HARNESS_ROOT}/sandbox/harness/main.py"],
         ),
     )
+
+
+def executable(interpreter: Interpreter) -> str:
+    """Return where the interpreter is found in the jail."""
+    if interpreter.environment is None:
+        return interpreter.executable
+    return str(Path(ENVIRONMENT_ROOT) / Path(interpreter.executable).relative_to(interpreter.environment))
 
 
 def mounts(plan: JailPlan) -> list[MountPt]:
@@ -99,9 +107,13 @@ def mounts(plan: JailPlan) -> list[MountPt]:
         listed += _system_folder(name)
     listed += [_bind(path, path) for path in TOOLS if Path(path).is_file()]
     listed += [_bind(str(path.resolve()), str(path)) for path in plan.interpreter.binaries]
-    for folder in plan.interpreter.folders:
-        listed.append(_bind(plan.sources.get(str(folder), str(folder)), str(folder)))
-    listed.append(_bind(plan.sources.get(str(HARNESS), str(HARNESS)), f"{HARNESS_ROOT}/sandbox/harness"))
+    targets = {folder: str(folder) for folder in plan.interpreter.folders}
+    if plan.interpreter.environment is not None:
+        targets[plan.interpreter.environment] = ENVIRONMENT_ROOT
+    targets[HARNESS] = f"{HARNESS_ROOT}/sandbox/harness"
+    listed += [
+        _bind(plan.sources.get(str(folder), str(folder)), target) for folder, target in targets.items()
+    ]
     listed += [
         MountPt(src=f"/dev/{name}", dst=f"/dev/{name}", is_bind=True, rw=name == "null") for name in DEVICES
     ]

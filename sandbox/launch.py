@@ -75,7 +75,7 @@ class JailLauncher:
         binary = find_nsjail(settings.nsjail)
         self._groups = MemoryGroups.available()
         root = os.geteuid() == 0
-        self._view = HostView([*interpreter.folders, HARNESS]) if root else None
+        self._view = HostView(_private(interpreter)) if root else None
         plan = JailPlan(
             interpreter=interpreter,
             outer_uid=settings.jail_uid if root else os.geteuid(),
@@ -112,6 +112,11 @@ class JailLauncher:
         os.close(self._binary_fd)
         if self._view:
             self._view.close()
+
+
+def _private(interpreter: Interpreter) -> list[Path]:
+    environment = [interpreter.environment] if interpreter.environment is not None else []
+    return [*interpreter.folders, *environment, HARNESS]
 
 
 class UnsafeLauncher:
