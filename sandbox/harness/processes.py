@@ -84,7 +84,7 @@ def end_all(wanted: tuple[int, ...]) -> Usage:
     cpu_time = 0.0
     peak_kib = 0
     while True:
-        _kill_all()
+        kill_all()
         try:
             pid, status, usage = os.wait4(-1, 0)
         except ChildProcessError:
@@ -96,7 +96,8 @@ def end_all(wanted: tuple[int, ...]) -> Usage:
     return Usage(statuses, cpu_time, peak_kib * 1024)
 
 
-def _kill_all() -> None:
+def kill_all() -> None:
+    """Kill every process below this one."""
     if ALONE:
         try:
             os.kill(-1, _signal.SIGKILL)

@@ -73,7 +73,8 @@ def supervise(started: Started, request: Request, channel: _socket.socket) -> di
             break
         if channel.fileno() in ready:
             if not channel.recv(1 << 16):
-                os._exit(0)  # nobody waits for an answer any more; what runs dies with this process
+                processes.kill_all()
+                os._exit(0)  # nobody waits for an answer any more
             killed = "asked"
         else:
             killed, wait_s = _check(started, request)
