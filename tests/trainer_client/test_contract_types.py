@@ -1,0 +1,25 @@
+"""The trainer's side offers the very types that the service judges by."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+import trainer_client
+from service import wire
+
+
+def test_types_are_the_services_own() -> None:
+    """Nothing is copied: a type that the client exports is the one of the contract."""
+    for name in trainer_client.__all__:
+        assert getattr(trainer_client, name) is getattr(wire, name)
+
+
+def test_a_request_is_built_and_an_answer_read() -> None:
+    """A trainer builds a submission without writing JSON by hand, and a misspelt field is refused at once."""
+    case = trainer_client.StdioCase(input="2\n", expected="4\n")
+    problem = trainer_client.StdioProblem(mode="stdio", tests=[case])
+    submission = trainer_client.Submission(completion="```python\nprint(4)\n```", problem=problem)
+    assert trainer_client.Submission.model_validate_json(submission.model_dump_json()) == submission
+    with pytest.raises(ValidationError):
+        trainer_client.Limits.model_validate({"cpu_time": 1})
