@@ -185,6 +185,8 @@ class _Run:
                 # A jail can die through no fault of the program's; a second time in a row is reported as ours.
                 self._session.close()
                 self._open()
+                if not self._session.compiled.ok:
+                    raise
                 yield self._case(index, test)
 
     def _case(self, index: int, test: wire.Case) -> CaseResult:
@@ -234,7 +236,11 @@ class _Run:
         if self._checker is None:
             self._checker = self._stack.enter_context(Checker(self._context.sandbox, checker.code))
         if isinstance(test, wire.CallCase):
-            texts = (_as_json([test.args, test.kwargs]), _as_json(test.expected), _as_json(result.value))
+            try:
+                actual = _as_json(result.value)
+            except (TypeError, ValueError, RecursionError) as error:
+                return Comparison(accepted=False, step=None, feedback=f"no JSON text of the result: {error}")
+            texts = (_as_json([test.args, test.kwargs]), _as_json(test.expected), actual)
         else:
             texts = (
                 unix_lines(_stdio(test).input),

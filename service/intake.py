@@ -31,7 +31,7 @@ from service.wire import Batch, Isolation, Limits, Options, Priority, Problem, S
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from service.frames import Blob
+    from service.processes.frames import Blob
 
 Shape = Literal["single", "batch"]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from service.deadline import deadline_s
 from service.intake import Intake, Item
-from service.local_queue import LocalQueue
+from service.queue.local_queue import LocalQueue
 from service.wire import Judgement
 
 if TYPE_CHECKING:

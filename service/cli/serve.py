@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import click
 import uvicorn
 
-from service.app import create_app
 from service.cli.flags import load_settings, settings_flags
+from service.http.app import create_app
 from service.telemetry import configure_logging
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import pytest
 import structlog
 import uvicorn
 
-from service.app import create_app
+from service.http.app import create_app
 from service.settings import Settings
 
 if TYPE_CHECKING:

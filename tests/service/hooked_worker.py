@@ -16,16 +16,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sandbox import SandboxBrokenError, SandboxUnavailableError
-from service.child import channel_of_this_child
+from service.processes.child import channel_of_this_child
+from service.queue.worker import serve
 from service.wire import Judgement, Options, Problem, Submission, Verdict
-from service.worker import serve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pydantic import JsonValue
 
-    from service.tasks import WorkerConfig
+    from service.queue.tasks import WorkerConfig
 
 
 class HookedJudge:

@@ -13,8 +13,8 @@ import httpx
 import pytest
 import zstandard
 
-from service.compression import preferred_coding
-from service.middleware import RequestContextMiddleware
+from service.http.compression import preferred_coding
+from service.http.middleware import RequestContextMiddleware
 from service.wire import BatchAnswer, Judgement
 
 if TYPE_CHECKING:

@@ -223,7 +223,7 @@ def test_a_problem_is_sent_to_a_worker_once(serve_hooked: Serve) -> None:
 def test_problems_that_a_worker_has_dropped_are_sent_again(
     serve_hooked: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("service.worker_process.KEPT_PROBLEMS_BYTES", 1000)
+    monkeypatch.setattr("service.queue.worker_process.KEPT_PROBLEMS_BYTES", 1000)
     client = serve_hooked()
     problems = [
         {"mode": "stdio", "tests": [{"input": "x" * 300, "expected": str(kind)}] * kind} for kind in (1, 2, 3)

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.backlog import Backlog
 from service.errors import QueueFullError
-from service.schedule import LEVELS, FairSchedule
+from service.queue.backlog import Backlog
+from service.queue.schedule import LEVELS, FairSchedule
+from service.queue.worker_process import KeptProblems
 from service.telemetry import RATE_WINDOW_S, RateMeter
 from service.wire import Priority
-from service.worker_process import KeptProblems
 
 
 def taken(schedule: FairSchedule[str, str]) -> list[str]:

@@ -6,8 +6,8 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from service.tasks import internal_error
-from service.worker_process import task_of
+from service.queue.tasks import internal_error
+from service.queue.worker_process import task_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

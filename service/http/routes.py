@@ -14,20 +14,20 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import StreamingResponse
 
 from comparators import PROFILES
-from service.body import received
 from service.errors import NotReadyError
-from service.openapi import DESCRIBED, json_body
+from service.http.body import received
+from service.http.openapi import DESCRIBED, json_body
 from service.wire import Batch, BatchAnswer, Judgement, Submission
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine
 
     from sandbox import Language
+    from service.http.reading import BodyReading
     from service.intake import Shape
-    from service.local_queue import LocalQueue
-    from service.reading import BodyReading
+    from service.queue.local_queue import LocalQueue
+    from service.queue.ticket import Ticket
     from service.settings import Settings
-    from service.ticket import Ticket
 
 NDJSON = "application/x-ndjson"
 NO_ISOLATION = "programs run without isolation (sandbox unsafe-process); judge only programs that you trust"

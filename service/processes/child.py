@@ -15,7 +15,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, NoReturn
 
-from service.frames import Channel
+from service.processes.frames import Channel
 
 if TYPE_CHECKING:
     from types import FrameType

@@ -7,9 +7,9 @@ import sys
 from typing import TYPE_CHECKING
 
 from service.errors import NotReadyError, WorkerLostError
+from service.http.reader import Outcome
 from service.intake import take_in
-from service.process import ChildProcess
-from service.reader import Outcome
+from service.processes.process import ChildProcess
 
 if TYPE_CHECKING:
     from service.intake import Intake, Rules, Shape
@@ -43,7 +43,7 @@ class BodyReading:
         try:
             if child is None or child.exited.done():
                 child = None
-                child = await ChildProcess.start((sys.executable, "-m", "service.reader"))
+                child = await ChildProcess.start((sys.executable, "-m", "service.http.reader"))
                 await child.tell([self._rules.model_dump_json().encode()])
             (head,) = await child.ask([shape.encode(), body], 1, None)
             outcome = Outcome.model_validate_json(head)

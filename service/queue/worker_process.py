@@ -10,8 +10,8 @@ from pydantic import ValidationError
 
 from sandbox import SandboxUnavailableError
 from service.errors import WorkerLostError
-from service.process import ChildProcess
-from service.tasks import Done, Readiness, Task, WorkerConfig
+from service.processes.process import ChildProcess
+from service.queue.tasks import Done, Readiness, Task, WorkerConfig
 
 if TYPE_CHECKING:
     import asyncio
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from service.frames import Blob, Frame
     from service.intake import Item
+    from service.processes.frames import Blob, Frame
     from service.wire import Verdict
 
-WORKER_COMMAND = (sys.executable, "-m", "service.worker")
+WORKER_COMMAND = (sys.executable, "-m", "service.queue.worker")
 START_DEADLINE_S = 120.0
 KEPT_PROBLEMS_BYTES = 32 << 20
 

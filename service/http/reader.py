@@ -4,7 +4,7 @@ A thread would not do: the parser and the validator hold the interpreter lock fo
 the largest. Frames in: one :class:`~service.intake.Rules`, then per body its shape and the body. Frames out
 per body: an :class:`Outcome`, then its problems in the order of ``Outcome.problems``.
 
-Started as ``python -m service.reader DESCRIPTOR``.
+Started as ``python -m service.http.reader DESCRIPTOR``.
 """
 
 import sys
@@ -12,10 +12,10 @@ from typing import Self
 
 from pydantic import BaseModel, TypeAdapter
 
-from service.child import channel_of_this_child
 from service.errors import ClientError, InvalidFieldsError, MalformedBodyError, UnknownProblemError
-from service.frames import Blob, Channel
 from service.intake import Intake, Item, Rules, Shape, take_in
+from service.processes.child import channel_of_this_child
+from service.processes.frames import Blob, Channel
 from service.wire import ErrorDetail
 
 _SHAPE: TypeAdapter[Shape] = TypeAdapter(Shape)

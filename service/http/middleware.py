@@ -12,7 +12,7 @@ import structlog
 from starlette.datastructures import Headers, MutableHeaders
 
 from service.errors import ServiceError, UnauthorizedError
-from service.problem_answers import problem_answer
+from service.http.problem_answers import problem_answer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

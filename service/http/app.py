@@ -11,14 +11,14 @@ from fastapi import FastAPI
 
 from comparators import PROFILES
 from sandbox import SandboxSettings, SandboxUnavailableError, languages
-from service import openapi, problem_answers
-from service.compression import CompressionMiddleware
+from service.http import openapi, problem_answers
+from service.http.compression import CompressionMiddleware
+from service.http.middleware import ApiKeyMiddleware, RequestContextMiddleware
+from service.http.reading import BodyReading
+from service.http.routes import NO_ISOLATION, Services, package_version, router
 from service.intake import Rules
-from service.local_queue import LocalQueue
-from service.middleware import ApiKeyMiddleware, RequestContextMiddleware
-from service.reading import BodyReading
-from service.routes import NO_ISOLATION, Services, package_version, router
-from service.worker_process import WORKER_COMMAND
+from service.queue.local_queue import LocalQueue
+from service.queue.worker_process import WORKER_COMMAND
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -34,7 +34,7 @@ def create_app(settings: Settings, worker_command: Sequence[str] = WORKER_COMMAN
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         if settings.sandbox == "unsafe-process":
-            structlog.stdlib.get_logger("service.app").warning(NO_ISOLATION)
+            structlog.stdlib.get_logger("service.http.app").warning(NO_ISOLATION)
         services = await _services(settings, worker_command)
         app.state.services = services
         services.queue.start()

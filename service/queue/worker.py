@@ -1,6 +1,6 @@
 """A worker process: opens its sandbox once, then judges one submission at a time.
 
-Started by the service as ``python -m service.worker DESCRIPTOR``; ``service.tasks`` describes what goes in
+Started by the service as ``python -m service.queue.worker DESCRIPTOR``; ``service.queue.tasks`` describes what goes in
 and out. A failure of ours is the verdict IE with a null reward. A broken sandbox ends the process, because
 the service then judges the submission again in a new one.
 """
@@ -16,9 +16,9 @@ import structlog
 from pydantic import JsonValue, TypeAdapter
 
 from sandbox import SandboxBrokenError, SandboxSettings, SandboxUnavailableError, open_sandbox
-from service.child import channel_of_this_child
 from service.evaluate import evaluate
-from service.tasks import Done, Readiness, Task, WorkerConfig, internal_error
+from service.processes.child import channel_of_this_child
+from service.queue.tasks import Done, Readiness, Task, WorkerConfig, internal_error
 from service.telemetry import configure_logging
 from service.wire import Judgement, Options, Problem, Submission
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from sandbox import Sandbox
-    from service.frames import Channel
+    from service.processes.frames import Channel
 
 EXIT_SANDBOX_BROKEN = 70
 
@@ -84,7 +84,7 @@ def serve(channel: Channel, open_judge: Callable[[WorkerConfig], AbstractContext
         return 0
     config = WorkerConfig.model_validate_json(hello)
     configure_logging(config.log_level, config.log_format)
-    log = structlog.stdlib.get_logger("service.worker").bind(worker=config.name)
+    log = structlog.stdlib.get_logger("service.queue.worker").bind(worker=config.name)
     try:
         with open_judge(config) as judge:
             _say(channel, Readiness(ready=True, sandbox=judge.describe()))

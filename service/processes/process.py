@@ -10,12 +10,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from service.errors import WorkerLostError
-from service.frames import receive_frame, send_frames
+from service.processes.frames import receive_frame, send_frames
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from service.frames import Frame
+    from service.processes.frames import Frame
 
 EXIT_GRACE_S = 5.0
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from service.backlog import Backlog, BodyShare
+    from service.queue.backlog import Backlog, BodyShare
 
 CHUNK_BYTES = 1 << 20
 # The most that RFC 9659 lets a content coding ask a receiver to hold.

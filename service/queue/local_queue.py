@@ -2,7 +2,7 @@
 
 Each slot keeps one worker alive and gives it one submission at a time. A submission whose worker died or hung
 is judged once more, by the worker that replaces it, and is then an IE. Requests come in through
-:meth:`LocalQueue.submit` and their judgements go out through the returned :class:`~service.ticket.Ticket`.
+:meth:`LocalQueue.submit` and their judgements go out through the returned :class:`~service.queue.ticket.Ticket`.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 import structlog
 
 from sandbox import SandboxUnavailableError
-from service.backlog import Backlog
 from service.errors import NotReadyError, WorkerLostError
-from service.schedule import FairSchedule
-from service.tasks import WorkerConfig
-from service.ticket import Ticket, failure
-from service.worker_process import WORKER_COMMAND, WorkerProcess
+from service.queue.backlog import Backlog
+from service.queue.schedule import FairSchedule
+from service.queue.tasks import WorkerConfig
+from service.queue.ticket import Ticket, failure
+from service.queue.worker_process import WORKER_COMMAND, WorkerProcess
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

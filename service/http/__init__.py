@@ -1,0 +1,1 @@
+"""The HTTP side: bodies in, answers out; knows the queue, not the judging."""
