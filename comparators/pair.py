@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from comparators.encoding import encoded
 from comparators.numbers import Tolerance, literal_near
-from comparators.scan import scan
+from comparators.scan import count_brackets, scan
 from comparators.values import is_bounded
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from comparators.comparison import Rules
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+# Reading a structure costs far more than its text: a flood of brackets is not read at all.
+_SPARE_BRACKETS = 16
 
 
 @dataclass(frozen=True)
@@ -63,8 +65,14 @@ class Printed:
 
     @cached_property
     def actual_items(self) -> list[Any] | None:
-        """What ``scan`` reads in the printed text."""
-        return scan(self.actual)
+        """What ``scan`` reads in the printed text; None where it is not worth reading."""
+        return None if self.floods_brackets else scan(self.actual)
+
+    @cached_property
+    def floods_brackets(self) -> bool:
+        """Whether the printed text has far more brackets than any spelling of the answer."""
+        expected = count_brackets(self.expected) + len(self.expected_rows)
+        return count_brackets(self.actual) > 2 * expected + _SPARE_BRACKETS
 
     @cached_property
     def first_unlike(self) -> int:

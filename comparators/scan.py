@@ -62,6 +62,11 @@ def has_structure(text: bytes) -> bool:
     return _BRACKET_OR_QUOTE.search(text) is not None
 
 
+def count_brackets(text: bytes) -> int:
+    """Return how many brackets open in ``text``."""
+    return text.count(b"[") + text.count(b"(") + text.count(b"{")
+
+
 def scan(text: bytes) -> list[Any] | None:
     """Return the items of ``text``, or None where brackets, quotes or separators do not fit."""
     if not has_structure(text):

@@ -71,7 +71,7 @@ def _has_leaf(container: Any) -> bool:
 
 def _lines_alike(pair: Printed, alike: AlikeTokens, likeness: Likeness) -> bool:
     """Compare line by line, for text in which some lines are structures and others are not."""
-    if len(pair.expected_rows) != len(pair.actual_rows):
+    if len(pair.expected_rows) != len(pair.actual_rows) or pair.floods_brackets:
         return False
     for wanted, got in zip(pair.expected_rows, pair.actual_rows, strict=True):
         if wanted == got:

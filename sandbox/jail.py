@@ -79,7 +79,7 @@ def configure(plan: JailPlan) -> NsJailConfig:
         rlimit_nproc_type=RLimitType.HARD,
         rlimit_stack=_at_most_hard(resource.RLIMIT_STACK, STACK_MIB << 20) >> 20,
         rlimit_stack_type=RLimitType.VALUE,
-        rlimit_core=0,
+        rlimit_core_type=RLimitType.HARD,  # runs set their own: see the harness
         # Without an explicit map nsjail started by root leaves the program real root outside.
         uidmap=[IdMap(str(INNER_UID), str(plan.outer_uid), 1)],
         gidmap=[IdMap(str(INNER_UID), str(plan.outer_gid), 1)],

@@ -198,7 +198,7 @@ def _start(
             stdout=subprocess.DEVNULL,
             stderr=log_fd,
             env=environment,
-            preexec_fn=before_exec,  # noqa: PLW1509 - a worker process has one thread
+            preexec_fn=before_exec,  # noqa: PLW1509 - a worker's other thread only polls
             pass_fds=keep,
             start_new_session=True,
         )
@@ -215,6 +215,11 @@ def _start(
 
 def find_nsjail(wanted: str | None) -> str:
     """Return the path of the nsjail binary. Raises SandboxUnavailableError."""
+    if wanted is not None and shutil.which(wanted) is None:
+        raise SandboxUnavailableError(
+            f"There is no nsjail binary at {wanted!r}.",
+            "Name an nsjail that can be run, or none to have it found.",
+        )
     try:
         return str(resolve_nsjail_path(wanted))
     except NsjailNotFound as error:

@@ -141,10 +141,11 @@ def _outcome(record: dict[str, Any]) -> dict[str, Any]:
     try:
         outcome = Outcome(record["outcome"])
         value = plain.decode(record["value"]) if outcome is Outcome.RETURNED else None
+        message = record.get("message")
     except (KeyError, ValueError, TypeError):
         return {}
     return {
         "outcome": outcome,
         "value": value,
-        "message": str(record.get("message", ""))[:MAX_MESSAGE_CHARACTERS],
+        "message": message[:MAX_MESSAGE_CHARACTERS] if isinstance(message, str) else "",
     }

@@ -11,6 +11,7 @@ import os
 import selectors
 import socket
 import time
+from contextlib import suppress
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
@@ -37,9 +38,9 @@ STDERR_HEAD_BYTES = STDERR_TAIL_BYTES = 32 << 10
 STDERR_FACTOR = 4
 STDERR_CAP_BYTES = 64 << 20
 REPORT_SLACK_BYTES = 1 << 16
-# What the harness itself needs of a memory group: the interpreter, the modules it has loaded for the program.
-GROUP_SLACK_BYTES = 48 << 20
 START_TIMEOUT_S = 30.0
+# What compiled within its limits once must do so again, or a program at their edge could make us fail at will.
+RESTART_HEADROOM = 2
 ANSWER_GRACE_S = 10.0
 HARD_WALL_FACTOR = 4  # as in the harness, which extends the wall limit by the time spent waiting for a core
 F_SETPIPE_SZ = 1031
@@ -84,16 +85,19 @@ class Session:
         if not self.compiled.ok:
             raise ValueError("this program does not compile")
         result = self._run(given, limits, shared=False)
-        if result.outcome is Outcome.NEEDS_SHARING:
+        if result.outcome is Outcome.NEEDS_SHARING and self._program.mode == "assert":
             result = replace(self._run(given, limits, shared=True), shared=True)
+            if result.outcome in (Outcome.BROKEN_TEST, Outcome.NEEDS_SHARING):
+                # Both would have been found before any sharing: only the program can have written this.
+                result = replace(result, outcome=Outcome.NONE, message="")
         return result
 
     def _run(self, given: RunInput, limits: Limits, *, shared: bool) -> RunResult:
-        if self._jail is None:
-            self._start()
+        if self._jail is None and not self._start(headroom=RESTART_HEADROOM).ok:
+            self.close()
         jail = self._running()
         if jail.group is not None:
-            jail.group.limit(limits.memory_bytes + GROUP_SLACK_BYTES)
+            jail.group.limit(limits.memory_bytes)
         kills_before = jail.group.oom_kills() if jail.group else 0
         with _Pipes(given, limits) as pipes:
             message = protocol.request(limits, by_group=jail.group is not None, disk_bytes=self._disk_bytes)
@@ -120,10 +124,10 @@ class Session:
             raise SandboxBrokenError("the jail could not be started again")
         return self._jail
 
-    def _start(self) -> CompileResult:
+    def _start(self, headroom: int = 1) -> CompileResult:
         jail = self._jail = self._launcher.launch()
         if jail.group is not None:
-            jail.group.limit(self._memory_bytes + GROUP_SLACK_BYTES)
+            jail.group.limit(headroom * self._memory_bytes)
         program = self._program
         spec = {
             "source": program.source,
@@ -137,15 +141,16 @@ class Session:
         }
         fd = memory_file(messages.to_harness(spec))
         try:
-            space = 0 if jail.group else self._memory_bytes
+            space = 0 if jail.group else headroom * self._memory_bytes
+            cpu_time_s = headroom * self._compile_cpu_time_s
             self._send(
                 jail,
-                {"op": "load", "compile_cpu_time_s": self._compile_cpu_time_s, "address_space_bytes": space},
+                {"op": "load", "compile_cpu_time_s": cpu_time_s, "address_space_bytes": space},
                 [fd],
             )
         finally:
             os.close(fd)
-        jail.channel.settimeout(START_TIMEOUT_S + self._compile_cpu_time_s * HARD_WALL_FACTOR)
+        jail.channel.settimeout(START_TIMEOUT_S + cpu_time_s * HARD_WALL_FACTOR)
         try:
             answer = jail.channel.recv(messages.MAX_MESSAGE_BYTES)
         except OSError:
@@ -189,7 +194,8 @@ class Session:
                     elif stream.over and not asked_to_end:
                         asked_to_end = True
                         deadline = time.monotonic() + ANSWER_GRACE_S
-                        jail.channel.send(messages.to_harness({"op": "kill"}))
+                        with suppress(OSError):  # gone already: the channel says so next
+                            jail.channel.send(messages.to_harness({"op": "kill"}))
         return None
 
 

@@ -1,8 +1,10 @@
 """Special judges: a problem's own ``check(input, expected, actual)``, run in a jail of its own.
 
 A checker that raises is either broken, which is nobody's wrong answer, or was fed an output that it cannot read.
-ValueError always means the second (it is what parsing raises). For anything else, and for a checker that does not
-end in time, the checker is tried on the expected output: if that fails as well, the checker is broken.
+One that cannot be loaded is broken. ValueError always means the second (it is what parsing raises). For anything
+else, and for a checker that does not end in time, the checker is tried on the expected output: if that fails as
+well, the checker is broken. Where a problem expects nothing in particular (an empty text, null), that trial says
+nothing, and the output is at fault: else a program could get out of a wrong answer by printing nonsense.
 """
 
 from __future__ import annotations
@@ -15,9 +17,12 @@ from sandbox import CallInput, End, Limits, Outcome, Program, RunResult, Sandbox
 from service.text import last_line, shortened
 
 ENTRY_POINT = "__microcoder_check"
+PLACEHOLDERS = ("", "null")
 LIMITS = Limits(cpu_time_s=10.0, wall_time_s=30.0)
 # Appended to the checker's code; returns plain data whatever happens.
 DRIVER = f"""
+
+check
 
 def {ENTRY_POINT}(input, expected, actual):
     try:
@@ -70,9 +75,14 @@ class Checker:
         word, message = self._ask(given, expected, actual)
         if word in ("accept", "reject"):
             return Opinion(word == "accept", message)
-        if word == "broken" or self._ask(given, expected, expected)[0] not in ("accept", "reject"):
+        if word == "broken" or not self._can_judge(given, expected):
             raise CheckerError(f"the checker is broken: {message}")
         return Opinion(accepted=False, message=f"the checker cannot read the output: {message}")
+
+    def _can_judge(self, given: str, expected: str) -> bool:
+        if expected.strip() in PLACEHOLDERS:
+            return True
+        return self._ask(given, expected, expected)[0] in ("accept", "reject")
 
     def _ask(self, given: str, expected: str, actual: str) -> tuple[str, str]:
         result = self._session.run(CallInput((given, expected, actual)), LIMITS)
@@ -81,6 +91,8 @@ class Checker:
                 result.end is End.EXITED and result.outcome is Outcome.RETURNED
             ):
                 return word, shortened(message)
+        if result.outcome is Outcome.RAISED:  # while it was loaded: what check() raises comes as a value
+            return "broken", _failure(result)
         return "raised", _failure(result)
 
 

@@ -36,16 +36,19 @@ class Link:
             while view:
                 view = view[self._write(self._fd, view) :]
         except OSError as error:
-            raise self._closed() from error
+            raise self.closed() from error
 
     def receive(self) -> Any:
-        """Return the next message, a tuple. Raises LinkClosedError, ValueError for what is no message."""
+        """Return the next message, a tuple. Raises LinkClosedError, also for what is no message."""
         (size,) = HEADER.unpack(self._exactly(HEADER.size))
         if size > MAX_FRAME_BYTES:
-            raise ValueError("a frame over the limit")
-        message = self._loads(self._exactly(size), self._unhook)
+            raise self.closed()
+        try:
+            message = self._loads(self._exactly(size), self._unhook)
+        except ValueError as error:
+            raise self.closed() from error
         if type(message) is not tuple or not message:
-            raise ValueError("not a message")
+            raise self.closed()
         return message
 
     def _exactly(self, size: int) -> bytes:
@@ -54,13 +57,14 @@ class Link:
             try:
                 part = self._read(self._fd, min(size, 1 << 20))
             except OSError as error:
-                raise self._closed() from error
+                raise self.closed() from error
             if not part:
-                raise self._closed()
+                raise self.closed()
             parts.append(part)
             size -= len(part)
         return b"".join(parts)
 
-    def _closed(self) -> LinkClosedError:
+    def closed(self) -> LinkClosedError:
+        """Return the error that ends the talk for good: the other side is gone, or not to be talked with."""
         self.lost = True
         return LinkClosedError()

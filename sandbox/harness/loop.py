@@ -21,6 +21,7 @@ from sandbox.harness.request import Request
 
 FD_BYTES = 4
 MAX_FDS = 8
+MAX_MESSAGE_CHARACTERS = 4000  # each of up to ten bytes when escaped, within one message
 
 
 def serve() -> program.Job:
@@ -41,7 +42,9 @@ def serve() -> program.Job:
         operation = message.pop("op")
         if operation == "load":
             loaded = compiling.load(fds[0], message)
-            channel.send(messages.from_harness({"ok": loaded.ok, "message": loaded.message[:8000]}))
+            channel.send(
+                messages.from_harness({"ok": loaded.ok, "message": loaded.message[:MAX_MESSAGE_CHARACTERS]})
+            )
             gc.collect()
             gc.freeze()  # else every child's first collection copies the whole heap
         elif operation == "run" and loaded is not None:

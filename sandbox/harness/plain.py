@@ -20,18 +20,24 @@ from __future__ import annotations
 
 import json
 import math
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from itertools import chain, islice
 from typing import Any
 
 MAX_NODES = 20_000_000
 SMALL = 1 << 53
+MAX_COLLISIONS = 1000
+MAX_KEY_DEPTH = 200
 KEEP = object()
 
 
 class NotPlainError(Exception):
     """The value is no plain data: its message says what it is."""
+
+
+class TooManyValuesError(NotPlainError):
+    """The value is too large, whatever it is made of."""
 
 
 # Called with a value that is not plain; returns KEEP, or (kind, payload) to be written as ["o", kind, payload].
@@ -53,7 +59,7 @@ def encode(value: Any, hook: Hook | None = None) -> list[Any]:
         for item in pending:
             children = _write(item, out, hook)
             if len(out) > MAX_NODES:
-                raise NotPlainError("a result of too many values")
+                raise TooManyValuesError("a result of too many values")
             if children is not None:
                 if id(item) in path:
                     raise NotPlainError("a cyclic result")
@@ -121,34 +127,33 @@ def _is_flat(items: list[Any]) -> bool:
     return kinds == {str} or (kinds == {float} and all(map(math.isfinite, items)))
 
 
-def reduce_exactly(item: Any) -> Any:  # noqa: C901 - one flat table of types
+def reduce_exactly(item: Any) -> Any:
     """Return the exact built-in value that ``item`` stands for.
 
     Raises NotPlainError for an object that stands for none.
     """
-    if isinstance(item, bool):
-        return bool(item)
-    if isinstance(item, int):
+    kind = type(item)  # not what the object says of its class
+    if issubclass(kind, int):
         return int.__int__(item)
-    if isinstance(item, float):
+    if issubclass(kind, float):
         return float.__float__(item)
-    if isinstance(item, str):
+    if issubclass(kind, str):
         return str.__str__(item)
-    if isinstance(item, bytes | bytearray | memoryview):
+    if issubclass(kind, bytes | bytearray | memoryview):
         return bytes(item)
-    if isinstance(item, complex):
+    if issubclass(kind, complex):
         return complex.__complex__(item)
-    if isinstance(item, list):
+    if issubclass(kind, list):
         return list(list.__iter__(item))
-    if isinstance(item, tuple):
+    if issubclass(kind, tuple):
         return tuple(tuple.__iter__(item))
-    if isinstance(item, dict):
+    if issubclass(kind, dict):
         return dict(dict.items(item))
-    if isinstance(item, set):
+    if issubclass(kind, set):
         return set(set.__iter__(item))
-    if isinstance(item, frozenset):
+    if issubclass(kind, frozenset):
         return frozenset(frozenset.__iter__(item))
-    if isinstance(item, deque):
+    if issubclass(kind, deque):
         return list(deque.__iter__(item))
     return _reduce_by_name(item)
 
@@ -205,9 +210,10 @@ Unhook = Callable[[str, Any], Any]
 
 def loads(data: bytes, unhook: Unhook | None = None) -> Any:
     """Return the value of flat JSON. Raises ValueError for anything else; never recurses."""
-    items = json.loads(data, parse_int=small_int)
-    if type(items) is not list or not items:
-        raise ValueError("not a flat value")
+    try:
+        items = json.loads(data, parse_int=small_int)
+    except RecursionError as error:
+        raise ValueError("nested too deeply for a flat value") from error
     return decode(items, unhook)
 
 
@@ -220,6 +226,8 @@ def small_int(text: str) -> int:
 
 def decode(items: list[Any], unhook: Unhook | None = None) -> Any:
     """Return the value of a flat array; raises ValueError where it is malformed."""
+    if type(items) is not list:
+        raise ValueError("not a flat value")
     stack: list[tuple[str, int, list[Any]]] = []
     for index, item in enumerate(items, 1):
         if type(item) is list:
@@ -276,10 +284,30 @@ def _close(frame: tuple[str, int, list[Any]]) -> Any:
             case "t":
                 return tuple(values)
             case "s":
-                return set(values)
+                return set(_spread(values))
             case "z":
-                return frozenset(values)
+                return frozenset(_spread(values))
             case _:
-                return dict(zip(values[::2], values[1::2], strict=True))
+                return dict(zip(_spread(values[::2]), values[1::2], strict=True))
     except TypeError as error:
         raise ValueError("an unhashable key or element") from error
+
+
+def _spread(keys: list[Any]) -> list[Any]:
+    """Return ``keys`` unless a table of them would take quadratic time, or more stack than there is to hash one."""
+    for key in keys:
+        if type(key) is tuple:
+            _check_depth(key)
+    if len(keys) > MAX_COLLISIONS and max(Counter(map(hash, keys)).values()) > MAX_COLLISIONS:
+        raise ValueError("too many keys or elements of the same hash")
+    return keys
+
+
+def _check_depth(key: tuple[Any, ...]) -> None:
+    # hash() recurses into tuples without any check of its own; a frozen set keeps the hashes of its elements.
+    pending = [key]
+    for _ in range(MAX_KEY_DEPTH):
+        pending = [child for node in pending for child in node if type(child) is tuple]
+        if not pending:
+            return
+    raise ValueError("a key or element nested too deeply")

@@ -16,6 +16,7 @@ ALONE = os.getpid() == 1
 CORES = len(os.sched_getaffinity(0))
 PR_SET_CHILD_SUBREAPER = 36
 CPUCLOCK_SCHED = 2
+CLOCK_TICKS_HZ = os.sysconf("SC_CLK_TCK")
 
 if not ALONE:
     interpreter.prctl(PR_SET_CHILD_SUBREAPER, 1)
@@ -31,8 +32,11 @@ class Usage:
 
 
 def cpu_time_s(*known: int) -> float:
-    """Return the CPU time of the living processes of a run; ``known`` ones are counted even without /proc."""
-    return sum(_clock_s(pid) for pid in {*known, *others()})
+    """Return the CPU time of a run's living processes and of the children that they have waited for.
+
+    ``known`` processes are counted even without /proc.
+    """
+    return sum(_clock_s(pid) + _of_waited_for_s(pid) for pid in {*known, *others()})
 
 
 def _clock_s(pid: int) -> float:
@@ -41,6 +45,16 @@ def _clock_s(pid: int) -> float:
         return time.clock_gettime((~pid << 3) | CPUCLOCK_SCHED)
     except OSError:
         return 0.0  # gone meanwhile
+
+
+def _of_waited_for_s(pid: int) -> float:
+    """Return the CPU time of the children that a process has waited for: they are gone, their time counts."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()
+        return sum(map(int, fields[13:15])) / CLOCK_TICKS_HZ
+    except (OSError, ValueError):
+        return 0.0
 
 
 def run_delay_s(pid: int) -> float:

@@ -7,15 +7,18 @@ this process (patched modules, hostile ``__eq__``) reaches the tester: only data
 from __future__ import annotations
 
 import builtins
+import operator
 import os
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 
-from sandbox.harness import plain
+from sandbox.harness import library_values, plain
 from sandbox.harness.link import Link, LinkClosedError
 
 MAX_MESSAGE_CHARACTERS = 2000
+CONTAINERS = (list, dict, set)
 
 
 class Server:
@@ -60,6 +63,14 @@ class Server:
             "get": getattr,
             "set": setattr,
             "item": lambda value, key: value[key],
+            "set item": operator.setitem,
+            "delete item": operator.delitem,
+            "contains": operator.contains,
+            "iterate": iter,
+            "next": _next,
+            "enter": lambda value: value.__enter__(),
+            "leave": lambda value: value.__exit__(None, None, None),
+            "plain": _built_in,
             "len": len,
             "bool": bool,
             "str": str,
@@ -86,10 +97,10 @@ class Server:
         return result, changed
 
     def _frozen(self, value: Any) -> bytes | None:
-        if type(value) not in (list, dict, set):
+        if type(value) not in (list, dict, set) and not _is_array(value):
             return None
         try:
-            return plain.dumps(value)
+            return plain.dumps(value, lambda part: library_values.pack(part, _refuse) or plain.KEEP)
         except plain.NotPlainError:
             return None
 
@@ -103,19 +114,20 @@ class Server:
 
     def _keep(self, value: Any) -> Any:
         """Return how a value travels: what plain data can stand for goes as such, everything else as a reference."""
-        if (
-            type(value).__module__ == "numpy"
-            and type(value).__name__ == "ndarray"
-            and value.dtype.kind in "biuf"
-        ):
-            return "array", [value.dtype.str, value.tolist()]
-        if isinstance(value, type) or callable(value):
+        packed = library_values.pack(value, self._keep)
+        if packed is not None:
+            return packed
+        if isinstance(value, type | Iterator) or callable(value) or self._is_own_container(value):
             return self._reference(value)
         try:
             plain.reduce_exactly(value)
         except plain.NotPlainError:
             return self._reference(value)
         return plain.KEEP
+
+    def _is_own_container(self, value: Any) -> bool:
+        # It has methods that plain data lacks.
+        return isinstance(value, CONTAINERS) and type(value).__module__ == self._namespace.get("__name__")
 
     def _reference(self, value: Any) -> tuple[str, list[Any]]:
         self._kept.append(value)
@@ -126,7 +138,12 @@ class Server:
             return self._kept[payload]
         if kind == "callback":
             return self._calling_back(payload)
-        raise ValueError(f"an unknown reference {kind!r}")
+        if kind == "global":
+            return self._namespace[payload]
+        if kind == "instance":
+            name, args = plain.decode(payload, self._restore)
+            return self._namespace[name](*args)
+        return library_values.unpack(kind, payload, self._restore, self._namespace.get)
 
     def _calling_back(self, number: int) -> Callable[..., Any]:
         def callback(*args: Any, **kwargs: Any) -> Any:
@@ -160,3 +177,21 @@ def describe(error: BaseException) -> tuple[list[str], str, list[Any]]:
 def ancestry(kind: type) -> list[str]:
     """Return the names of an exception class and of its bases, nearest first."""
     return [base.__name__ for base in kind.__mro__ if base is not object]
+
+
+def _next(iterator: Any, count: int) -> list[Any]:
+    """Return the next values of an iterator, at most ``count``; fewer mean that it has ended."""
+    return list(islice(iterator, count))
+
+
+def _built_in(value: Any) -> Any:
+    """Return the exact built-in value that a program's own container holds, None for any other object."""
+    return plain.reduce_exactly(value) if isinstance(value, CONTAINERS) else None
+
+
+def _is_array(value: Any) -> bool:
+    return type(value).__module__ == "numpy" and type(value).__name__ == "ndarray"
+
+
+def _refuse(value: Any) -> Any:
+    raise plain.NotPlainError(f"a value of type {type(value).__name__}")

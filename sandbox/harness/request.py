@@ -37,7 +37,7 @@ class Request:
             + 2,  # the exact limit is the harness's; this is the backup
             resource.RLIMIT_FSIZE: self.file_bytes,
             resource.RLIMIT_NPROC: self.processes + 2,  # the harness and a tester count too
-            resource.RLIMIT_CORE: 0,
+            resource.RLIMIT_CORE: 1,  # unlike 0, this also keeps the kernel from piping a dump to a host's program
         }
         if self.address_space_bytes:
             limits[resource.RLIMIT_AS] = self.address_space_bytes

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from sandbox.harness import tester
+from sandbox.harness import tester, testnames
 
 
 def prepare(
@@ -22,10 +22,13 @@ def prepare(
     """Return what runs the test once the program has been loaded; that never returns."""
     modules = dict(sys.modules)
     saved = [
-        (vars(module), dict(vars(module))) for module in modules.values() if vars(module) is not namespace
+        (vars(module), dict(vars(module)))
+        for module in modules.values()
+        if vars(module) is not namespace
+        and isinstance(vars(module), dict)  # some are classes that pose as modules
     ]
     restore, modules_now = dict.update, sys.modules
-    judge, parse, execute, names_of = tester.judge, tester.parse, tester.execute, tester.names_of
+    judge, parse, execute, names_of = tester.judge, tester.parse, tester.execute, testnames.names_of
     write, read, leave, dumps = os.write, os.read, os._exit, json.dumps
 
     def resolve(names: list[str]) -> dict[str, Any]:
@@ -38,8 +41,9 @@ def prepare(
         parts = []
         while part := read(payload_fd, 1 << 20):
             parts.append(part)
-        tree, code = parse(b"".join(parts).decode("utf-8", "surrogatepass"))
-        execute(tree, code, names_of(tree, resolve, spec["entry_point"]), resolve, spec["entry_point"])
+        text = b"".join(parts).decode("utf-8", "surrogatepass")
+        tree, code = parse(text)
+        execute(tree, code, names_of(tree, text, resolve, spec["entry_point"]), resolve, spec["entry_point"])
 
     def proceed() -> None:
         write(report_fd, dumps(judge(test)).encode("ascii") + b"\n")

@@ -4,13 +4,34 @@ from __future__ import annotations
 
 import builtins
 import importlib
-from collections.abc import Callable, Iterator
+import sys
+import types
+from collections import deque
+from collections.abc import Callable
 from typing import Any
 
-from sandbox.harness import plain
+from sandbox.harness import library_values, plain
 from sandbox.harness.link import Link
+from sandbox.harness.testnames import PROGRAM_MODULE
 
 MARK = "_microcoder_from_program"
+# An iterator is asked for one value at a time at first, then for more: each question costs a round trip.
+ONE_BY_ONE = 64
+MOST_AHEAD = 1024
+
+
+def program_module(caller: Caller) -> types.ModuleType:
+    """Return a module whose attributes are what the program defines."""
+    module = types.ModuleType(PROGRAM_MODULE)
+
+    def find(name: str) -> Any:
+        found = caller.resolve([name])
+        if name not in found:
+            raise AttributeError(f"the program defines no {name!r}")
+        return found[name]
+
+    vars(module).update(__getattr__=find, __all__=[], __path__=[])
+    return module
 
 
 def from_program(error: BaseException) -> bool:
@@ -25,6 +46,8 @@ class Caller:
         self._link = Link(fd, self._hook, self._unhook)
         self._callbacks: list[Callable[..., Any]] = []
         self._exceptions: dict[str, type[BaseException]] = {}
+        self.failed: AssertionError | None = None  # of a function of the test's; the program may swallow it
+        self._globals: dict[int, tuple[str, Any]] = {}  # by id(); what the program named and cannot travel
 
     @property
     def lost(self) -> bool:
@@ -41,13 +64,18 @@ class Caller:
             return {}
         (described,) = self.ask("resolve", names)
         found: dict[str, Any] = {}
-        for name, (kind, value) in described.items():
+        for name in names:  # no others: a program must not redefine what a test checks with
+            if name not in described:
+                continue
+            kind, value = described[name]
             if kind == "module":
-                found[name] = importlib.import_module(value)
+                found[name] = _library_module(value)
             elif kind == "exception":
                 found[name] = self._exception(value)
             else:
                 found[name] = value
+                continue
+            self._globals[id(found[name])] = name, found[name]
         return found
 
     def ask(self, *request: Any) -> tuple[Any, ...]:
@@ -69,6 +97,8 @@ class Caller:
             elif isinstance(original, dict | set) and type(value) is type(original):
                 original.clear()
                 original.update(value)
+            elif type(original).__module__ == "numpy" and type(value) is type(original):
+                original[...] = value
         return result
 
     def _take(self, message: Any) -> tuple[Any, ...]:
@@ -81,9 +111,12 @@ class Caller:
                     error = kind(*args)
                 except Exception:  # noqa: BLE001 - a constructor with other arguments than its instance shows
                     error = RuntimeError(text)
+                if isinstance(error, StopIteration | StopAsyncIteration):
+                    # It would end the test's loop over map() or zip() as if all had been checked.
+                    error = RuntimeError(f"the program raised {type(error).__name__}")
                 setattr(error, MARK, True)
                 raise error
-        raise ValueError("an unknown answer")
+        raise self._link.closed()
 
     def _exception(self, names: list[Any]) -> type[BaseException]:
         """Return a built-in exception class, or one made here under the program's name with its nearest base."""
@@ -100,6 +133,8 @@ class Caller:
         try:
             result = self._callbacks[number](*args, **kwargs)
         except Exception as error:  # noqa: BLE001 - goes to the program, as if it had called the function itself
+            if isinstance(error, AssertionError) and not from_program(error):
+                self.failed = self.failed or error
             self._link.send("failed", type(error).__name__, str(error)[:2000])
         else:
             self._link.send("returned", result)
@@ -107,6 +142,15 @@ class Caller:
     def _hook(self, value: Any) -> Any:
         if isinstance(value, StandIn):
             return "object", value._number  # noqa: SLF001
+        # What the program itself named goes back under that name, so that no choice of its ends the separation.
+        if id(value) in self._globals:
+            return "global", self._globals[id(value)][0]
+        if id(type(value)) in self._globals:
+            name = self._globals[id(type(value))][0]
+            return "instance", plain.encode([name, list(getattr(value, "args", ()))], self._hook)
+        packed = library_values.pack(value, self._hook)
+        if packed is not None:
+            return packed
         if callable(value) and not isinstance(value, type):
             self._callbacks.append(value)
             return "callback", len(self._callbacks) - 1
@@ -117,16 +161,34 @@ class Caller:
         match kind, payload:
             case "object", [int(number), str(name)]:
                 return StandIn(self, number, name)
-            case "array", [str(dtype), values]:
-                return importlib.import_module("numpy").array(values, dtype)
-        raise ValueError(f"an unknown reference {kind!r}")
+        return library_values.unpack(kind, payload, self._unhook)
+
+
+def _library_module(name: Any) -> types.ModuleType:
+    """Return the tester's own module of a name that the program gave: only one that is made to be imported."""
+    parts = name.split(".") if isinstance(name, str) else [""]
+    if parts[0] == __name__.partition(".")[0]:
+        raise RuntimeError("a test has no business with the tester's own modules")
+    if (parts[0] in sys.stdlib_module_names or name in sys.modules) and not any(
+        p.startswith("_") for p in parts
+    ):
+        try:
+            return importlib.import_module(name)
+        except BaseException as error:
+            raise RuntimeError(f"module {name!r} cannot be imported") from error
+    if parts[0] == "numpy":
+        return importlib.import_module("numpy")
+    raise RuntimeError(f"{name!r} is no module of the library")
 
 
 class StandIn:
-    """Stands for one object of the program. Equal to no plain data, whatever the object says."""
+    """Stands for one object of the program. What it says of being equal to plain data is not asked.
+
+    Only a container of the program's own class may equal plain data: what its built-in base holds does.
+    """
 
     def __init__(self, caller: Caller, number: int, name: str) -> None:
-        vars(self).update(_caller=caller, _number=number, _name=name)
+        vars(self).update(_caller=caller, _number=number, _name=name, _ahead=deque(), _taken=0)
 
     def _ask(self, operation: str, *details: Any) -> Any:
         caller: Caller = self._caller
@@ -148,6 +210,21 @@ class StandIn:
     def __getitem__(self, key: Any) -> Any:
         return self._ask("item", key)
 
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._ask("set item", key, value)
+
+    def __delitem__(self, key: Any) -> None:
+        self._ask("delete item", key)
+
+    def __contains__(self, item: Any) -> bool:
+        return self._ask("contains", item) is True
+
+    def __enter__(self) -> Any:
+        return self._ask("enter")
+
+    def __exit__(self, *_: object) -> None:
+        self._ask("leave")  # what it answers counts for nothing: it must not swallow a failed assertion
+
     def __len__(self) -> int:
         return int(self._ask("len"))
 
@@ -160,8 +237,18 @@ class StandIn:
     def __repr__(self) -> str:
         return str(self._ask("repr"))
 
-    def __iter__(self) -> Iterator[Any]:
-        return iter(list(self._ask("list")))
+    def __iter__(self) -> Any:
+        return self._ask("iterate")
+
+    def __next__(self) -> Any:
+        names = vars(self)
+        if not self._ahead:
+            count = min(max(1, self._taken - ONE_BY_ONE), MOST_AHEAD)
+            self._ahead.extend(self._ask("next", count))
+            names["_taken"] += count
+        if not self._ahead:
+            raise StopIteration
+        return self._ahead.popleft()
 
     def __instancecheck__(self, instance: Any) -> bool:
         return isinstance(instance, StandIn) and self._caller.ask("isinstance", instance, self)[0] is True
@@ -170,7 +257,9 @@ class StandIn:
         return hash(self._number)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, StandIn) and self._ask("eq", other) is True
+        if isinstance(other, StandIn):
+            return self._ask("eq", other) is True
+        return isinstance(other, list | dict | set) and bool(self._ask("plain") == other)
 
     def __lt__(self, other: Any) -> Any:
         return self._ask("lt", other) if isinstance(other, StandIn) else NotImplemented
@@ -185,4 +274,7 @@ class StandIn:
         return self._ask("sub", other) if isinstance(other, StandIn) else NotImplemented
 
     def __mul__(self, other: Any) -> Any:
-        return self._ask("mul", other) if isinstance(other, StandIn) else NotImplemented
+        # No factor makes a wrong number right; a difference could.
+        return self._ask("mul", other) if isinstance(other, StandIn | int | float) else NotImplemented
+
+    __rmul__ = __mul__

@@ -14,7 +14,8 @@ def prepare() -> None:
     """Make the folders of the next run."""
     for folder in FOLDERS:
         if not os.path.isdir(folder):
-            os.mkdir(folder, mode=0o777)
+            os.mkdir(folder)
+            _as_new(folder)
 
 
 def wipe() -> bool:
@@ -23,11 +24,20 @@ def wipe() -> bool:
         _clear(ROOT, FOLDERS)
         for folder in FOLDERS:
             if os.path.lexists(folder):
-                os.chmod(folder, 0o777)  # noqa: S103 - private to the jail
+                _as_new(folder)
                 _clear(folder)
+        for folder in (ROOT, *FOLDERS):
+            if os.path.lexists(folder):
+                _as_new(folder)
     except (OSError, RecursionError):
         return False
     return True
+
+
+def _as_new(folder: str) -> None:
+    # A run may not tell the next one anything by what it leaves of modes and times either.
+    os.chmod(folder, 0o777)  # noqa: S103 - private to the jail
+    os.utime(folder)
 
 
 def _clear(folder: str, keep: tuple[str, ...] = ()) -> None:

@@ -36,6 +36,8 @@ PRINTED = {
     ),
     "numbers that run into each other": ("x=" + "1.1." * 10**5, b"x=" + b"1.1." * 10**5 + b"1"),
     "signs": ("-+" * 10**5 + ".e", b"+-" * 10**5 + b".e"),
+    "a flood of brackets": ("[[1]]", b"[" + b"[]," * 3_000_000 + b"[1]]"),
+    "a flood of brackets in one of two lines": ("x\n[1]", b"x\n[" + b"[]," * 3_000_000 + b"1]"),
     "many lists": ("[1]\n" * 10**4, b"[2]\n" * 10**4),
 }
 

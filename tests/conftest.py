@@ -1,0 +1,52 @@
+"""One sandbox for all tests that need a real jail, and short ways to judge a program in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pydantic import TypeAdapter
+
+from sandbox import Sandbox, SandboxSettings, open_sandbox
+from service import wire
+from service.evaluate import evaluate
+from service.settings import default_python
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+PROBLEM: TypeAdapter[wire.Problem] = TypeAdapter(wire.Problem)
+# Enough for any program here on a machine that does other things as well.
+DEFAULTS = wire.Limits(cpu_time_s=4.0, wall_time_s=20.0, memory_bytes=512 << 20, output_bytes=4 << 20)
+
+
+@pytest.fixture(scope="session")
+def sandbox() -> Iterator[Sandbox]:
+    """Give the one sandbox of the test run."""
+    with open_sandbox(SandboxSettings(python=default_python())) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def judged(sandbox: Sandbox) -> Callable[..., wire.Judgement]:
+    """Give a function that judges code against a problem given as the contract has it."""
+
+    def judge(
+        code: str,
+        problem: dict[str, Any],
+        *,
+        completion: bool = False,
+        within: Sandbox | None = None,
+        **options: Any,
+    ) -> wire.Judgement:
+        parsed = PROBLEM.validate_python(problem)
+        submission = wire.Submission.model_validate(
+            {
+                "completion" if completion else "code": code,
+                "problem": parsed,
+                "options": {"detail": "full", **options},
+            }
+        )
+        return evaluate(submission, parsed, within or sandbox, defaults=DEFAULTS)
+
+    return judge

@@ -1,0 +1,153 @@
+"""Nothing of a program is left: on the host after its session, or for the next run of the same session."""
+
+import gc
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sandbox import End, Limits, Program, RunResult, Sandbox, SandboxSettings, StdioInput, open_sandbox
+from sandbox.cgroups import PREFIX
+from service.settings import default_python
+
+Script = Callable[..., RunResult]
+
+LIMITS = Limits(cpu_time_s=2.0, wall_time_s=10.0, memory_bytes=256 << 20, output_bytes=1 << 20)
+TIGHT = Limits(cpu_time_s=0.3, wall_time_s=0.5, memory_bytes=64 << 20, output_bytes=1 << 16, processes=8)
+
+LITTER = {
+    "nothing": "pass",
+    "files": "for d in ('.', '/tmp', '/dev/shm', '/box'): open(d + '/mark', 'w').write('x' * 4096)",
+    "deep folders": "import os\nfor _ in range(3000):\n    os.mkdir('d')\n    os.chdir('d')",
+    "folders that nobody may enter": "import os\nos.makedirs('a/b/c')\nos.chmod('a/b', 0)\nos.chmod('a', 0)",
+    "links": "import os\nos.symlink('/', 'root')\nos.symlink('loop', 'loop')\nos.link(__file__, 'hard')",
+    "pipes and odd names": "import os\nos.mkfifo('fifo')\nopen(b'\\xff\\n', 'w')\nopen('a' * 255, 'w')",
+    "its own folder gone": "import os, shutil\nshutil.rmtree('/box/work')\nshutil.rmtree('/box/tmp')",
+    "a folder replaced by a link": "import os\nos.rmdir('/box/tmp')\nos.symlink('/usr', '/box/tmp')",
+    "orphans": "import os, time\nfor _ in range(5):\n    if os.fork() == 0:\n        os.setsid()\n"
+    "        time.sleep(1000)",
+    "a loop": "while True: pass",
+    "a flood": "while True: print('x' * 1000)",
+    "too much memory": "a = []\nwhile True: a.append(bytearray(1 << 20))",
+    "a stopped process": "import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)",
+    "a crash": "import os\nos.abort()",
+    "kills of everybody": "import os\nos.kill(-1, 9)",
+    "kills of the first process": "import os\nfor n in (9, 19, 15, 2): os.kill(1, n)\nos.kill(os.getppid(), 9)",
+}
+
+
+def _namespaces() -> dict[int, str]:
+    """Return the pid namespace of every process that can be asked."""
+    found = {}
+    for path in Path("/proc").iterdir():
+        if path.name.isdigit():
+            try:
+                found[int(path.name)] = str((path / "ns" / "pid").readlink())
+            except OSError:
+                continue  # gone meanwhile, or another user's
+    return found
+
+
+def _descendants(pid: int) -> set[int]:
+    found: set[int] = set()
+    pending = [pid]
+    while pending:
+        for task in Path(f"/proc/{pending.pop()}/task").glob("*/children"):
+            try:
+                children = [int(word) for word in task.read_text().split()]
+            except OSError:
+                continue
+            found.update(children)
+            pending += children
+    return found
+
+
+def _groups() -> list[str]:
+    return [str(path) for path in Path("/sys/fs/cgroup").glob(f"**/{PREFIX}{os.getpid()}-*")]
+
+
+def _traces() -> dict[str, object]:
+    gc.collect()
+    return {
+        "descriptors": len(list(Path("/proc/self/fd").iterdir())),
+        "children": _descendants(os.getpid()),
+        "mounts": Path("/proc/self/mountinfo").read_text(),
+        "groups": _groups(),
+        "temporary files": sorted(Path(tempfile.gettempdir()).iterdir()),
+    }
+
+
+@pytest.mark.parametrize("source", LITTER.values(), ids=LITTER.keys())
+def test_a_session_leaves_nothing_on_the_host(
+    sandbox: Sandbox, source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    before = _traces()
+    with sandbox.session(Program(source), LIMITS) as session:
+        jailed = _namespaces()
+        inner = {jailed[pid] for pid in _descendants(os.getpid()) if pid in jailed}
+        inner.discard(str(Path("/proc/self/ns/pid").readlink()))
+        session.run(StdioInput(), TIGHT)
+    assert _traces() == before
+    assert inner
+    assert not inner & set(_namespaces().values())
+
+
+@pytest.mark.parametrize("source", LITTER.values(), ids=LITTER.keys())
+def test_the_next_run_of_the_session_finds_nothing(sandbox: Sandbox, source: str) -> None:
+    look = (
+        "import os\nprint([(d, n) for d in ('.', '/tmp', '/dev/shm') for n in os.listdir(d)])\n"
+        "print(sorted(os.listdir('/box')))\n"
+        "print([p for p in os.listdir('/proc') if p.isdigit() and int(p) > 1] == [str(os.getpid())])"
+    )
+    with sandbox.session(Program("exec(open(0).read())"), LIMITS) as session:
+        session.run(StdioInput(source.encode()), TIGHT)
+        result = session.run(StdioInput(look.encode()), LIMITS)
+    assert (result.end, result.exit_code) == (End.EXITED, 0), result.stderr
+    assert result.stdout == b"[]\n['shm', 'source', 'tmp', 'work']\nTrue\n"
+
+
+def test_the_next_run_sees_no_state_of_the_interpreter(sandbox: Sandbox) -> None:
+    source = (
+        "import sys, os, builtins, math\n"
+        "print(hasattr(builtins, 'mark'), hasattr(math, 'mark'), 'mark' in os.environ, len(sys.path))\n"
+        "builtins.mark = math.mark = 1\nos.environ['mark'] = '1'\nsys.path.append('mark')\nmath.sqrt = None\n"
+        "sys.setrecursionlimit(50)\nos.umask(0o777)\nos.chdir('/')"
+    )
+    with sandbox.session(Program(source), LIMITS) as session:
+        first, second = (session.run(StdioInput(), LIMITS) for _ in range(2))
+    assert first.exit_code == 0
+    assert first.stdout == second.stdout
+    assert first.stdout.startswith(b"False False False")
+
+
+def test_many_runs_of_one_session_leave_no_descriptor(sandbox: Sandbox) -> None:
+    with sandbox.session(Program("print(len(__import__('os').listdir('/proc/self/fd')))"), LIMITS) as session:
+        session.run(StdioInput(), LIMITS)
+        before = len(list(Path("/proc/self/fd").iterdir()))
+        outputs = {session.run(StdioInput(b"x"), LIMITS).stdout for _ in range(20)}
+        assert len(list(Path("/proc/self/fd").iterdir())) == before
+    assert len(outputs) == 1
+
+
+def test_a_sandbox_leaves_nothing_when_it_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    before = _traces()
+    with open_sandbox(SandboxSettings(python=default_python())) as opened:
+        session = opened.session(Program("print(1)"), LIMITS)
+        assert session.run(StdioInput(), LIMITS).stdout == b"1\n"
+        session.close()
+        session.close()
+    assert _traces() == before
+
+
+def test_an_unsafe_process_leaves_nothing_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    before = _traces()
+    with open_sandbox(SandboxSettings(kind="unsafe-process", python=default_python())) as opened:
+        for source in (LITTER["files"].replace("'/box'", "'.'"), LITTER["orphans"], LITTER["a loop"]):
+            with opened.session(Program(source), LIMITS) as session:
+                session.run(StdioInput(), TIGHT)
+    assert _traces() == before
