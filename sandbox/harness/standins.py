@@ -17,6 +17,8 @@ from sandbox.harness.testnames import PROGRAM_MODULE
 MARK = "_microcoder_from_program"
 # An iterator is asked for one value at a time at first, then for more: each question costs a round trip.
 ONE_BY_ONE = 64
+# Questions whose right answer is "yes" to whatever the test expects: an object made to say so would be right always.
+QUESTIONS = frozenset(("startswith", "endswith", "issubset", "issuperset", "isdisjoint", "match", "equals"))
 MOST_AHEAD = 1024
 
 
@@ -47,6 +49,10 @@ class Caller:
         self._callbacks: list[Callable[..., Any]] = []
         self._exceptions: dict[str, type[BaseException]] = {}
         self.failed: AssertionError | None = None  # of a function of the test's; the program may swallow it
+        self.gave = False  # whether the test was given anything of the program's
+        self.tests_classes = (
+            False  # whether the test names classes of the program, by how such names are written
+        )
         self._globals: dict[int, tuple[str, Any]] = {}  # by id(); what the program named and cannot travel
 
     @property
@@ -62,6 +68,7 @@ class Caller:
         """Return what the program defines of ``names``."""
         if not names:
             return {}
+        self.tests_classes = self.tests_classes or any(name[:1].isupper() for name in names)
         (described,) = self.ask("resolve", names)
         found: dict[str, Any] = {}
         for name in names:  # no others: a program must not redefine what a test checks with
@@ -76,6 +83,7 @@ class Caller:
                 found[name] = value
                 continue
             self._globals[id(found[name])] = name, found[name]
+        self.gave = self.gave or bool(found)
         return found
 
     def ask(self, *request: Any) -> tuple[Any, ...]:
@@ -202,6 +210,10 @@ class StandIn:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
+        if name in QUESTIONS and not self._caller.tests_classes:
+            raise AttributeError(
+                f"the program returned a {self._name}, which is no plain data: not asked for {name!r}"
+            )
         return self._ask("get", name)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -217,7 +229,9 @@ class StandIn:
         self._ask("delete item", key)
 
     def __contains__(self, item: Any) -> bool:
-        return self._ask("contains", item) is True
+        if self._caller.tests_classes:
+            return self._ask("contains", item) is True
+        return any(item == value for value in self)
 
     def __enter__(self) -> Any:
         return self._ask("enter")

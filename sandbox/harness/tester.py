@@ -106,6 +106,8 @@ def _execute(text: str, caller: standins.Caller, entry_point: str | None) -> Non
     caller.wait_until_loaded()
     sys.modules[PROGRAM_MODULE] = standins.program_module(caller)
     execute(tree, code, names_of(tree, text, caller.resolve, entry_point), caller.resolve, entry_point)
+    if not caller.gave:
+        raise BrokenTestError("the test has passed without using anything that the program defines")
 
 
 def parse(text: str) -> tuple[ast.Module, types.CodeType]:

@@ -262,3 +262,48 @@ def test_own_built_ins_do_not_pass_without_an_entry_point_either(
 ) -> None:
     for test in (ONE, MANY, CASES):
         assert check(CHEATS[name], test, entry_point, limits=LIMITS).outcome is not Outcome.PASSED
+
+
+YES_MAN = """
+class Y:
+    def __contains__(self, x): return True
+    def __getattr__(self, name): return lambda *a: True
+    def __iter__(self): return iter((1, 2))
+"""
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        pytest.param("assert 7 in f(1)", id="in"),
+        pytest.param("assert f(1).startswith('right')", id="startswith"),
+        pytest.param("assert f(1).issuperset({7})", id="issuperset"),
+    ],
+)
+def test_an_object_that_says_yes_to_everything_is_not_asked(check: Check, test: str) -> None:
+    """A question that holds its own answer goes to plain data only, unless the test is about classes."""
+    assert check(f"{YES_MAN}\ndef f(x): return Y()", test).outcome is not Outcome.PASSED
+    honest = {"in": "[6, 7]", "startswith": "'right it is'", "issuperset": "{6, 7}"}
+    word = next(word for word in ("startswith", "issuperset", "in") if word in test)
+    assert check(f"def f(x): return {honest[word]}", test).outcome is Outcome.PASSED
+
+
+def test_membership_of_an_iterator_is_looked_up_in_what_it_yields(check: Check) -> None:
+    """A generator has no answer of its own to give."""
+    assert check("def f(n): return (i * i for i in range(n))", "assert 9 in f(5)").outcome is Outcome.PASSED
+    assert check("def f(n): return (i * i for i in range(n))", "assert 8 in f(5)").outcome is Outcome.FAILED
+
+
+def test_a_missing_function_named_like_a_built_in_is_the_programs_fault(check: Check) -> None:
+    """The test fails on the built-in, so the submission fails: no way to an unscorable judgement."""
+    assert check("def add(a, b): return a + b", "assert sum(10, 15) == 25").outcome is Outcome.RAISED
+    assert check("def sum(a, b): return a + b", "assert sum(10, 15) == 25").outcome is Outcome.PASSED
+
+
+def test_pytests_helpers_work(check: Check) -> None:
+    """Tests of data sets use pytest's raises and approx without being run by pytest."""
+    test = "import pytest\nwith pytest.raises(ValueError):\n    f(-1)\nassert f(4) == pytest.approx(2.0000000001)"
+    right = "import math\ndef f(x): return math.sqrt(x)"
+    assert check(right, test).outcome is Outcome.PASSED
+    assert check("def f(x): return 2.0", test).outcome is not Outcome.PASSED
+    assert check("import math\ndef f(x): return math.sqrt(x) + (x > 0)", test).outcome is Outcome.FAILED

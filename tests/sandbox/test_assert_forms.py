@@ -69,6 +69,7 @@ BROKEN = {
     "only helpers": "def helper():\n    assert f(1) == 2",
     "check without an entry point": CANDIDATE,
     "uses nothing of the program": "assert len([1]) == 1",
+    "asserts a constant": "assert True",
 }
 
 
