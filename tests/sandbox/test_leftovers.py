@@ -4,6 +4,7 @@ import gc
 import os
 import tempfile
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,22 @@ def _namespaces() -> dict[int, str]:
     return found
 
 
+def _held_namespaces(stack: ExitStack) -> set[str]:
+    """Return the pid namespaces of this process's descendants, held so that no other jail gets their numbers."""
+    own = Path("/proc/self/ns/pid").readlink()
+    held = set()
+    for pid in _descendants(os.getpid()):
+        path = Path(f"/proc/{pid}/ns/pid")
+        try:
+            name = path.readlink()
+            if name != own and str(name) not in held:
+                stack.callback(os.close, os.open(path, os.O_RDONLY))
+                held.add(str(name))
+        except OSError:
+            continue  # gone meanwhile
+    return held
+
+
 def _descendants(pid: int) -> set[int]:
     found: set[int] = set()
     pending = [pid]
@@ -85,14 +102,13 @@ def test_a_session_leaves_nothing_on_the_host(
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     before = _traces()
-    with sandbox.session(Program(source), LIMITS) as session:
-        jailed = _namespaces()
-        inner = {jailed[pid] for pid in _descendants(os.getpid()) if pid in jailed}
-        inner.discard(str(Path("/proc/self/ns/pid").readlink()))
-        session.run(StdioInput(), TIGHT)
+    with ExitStack() as stack:
+        with sandbox.session(Program(source), LIMITS) as session:
+            inner = _held_namespaces(stack)
+            session.run(StdioInput(), TIGHT)
+        assert inner
+        assert not inner & set(_namespaces().values())
     assert _traces() == before
-    assert inner
-    assert not inner & set(_namespaces().values())
 
 
 @pytest.mark.parametrize("source", LITTER.values(), ids=LITTER.keys())
