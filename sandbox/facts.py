@@ -120,7 +120,11 @@ class RunResult:
 
 @dataclass(frozen=True, slots=True)
 class CompileResult:
-    """Whether the program compiles; ``message`` is the compiler's where it does not."""
+    """Whether the program compiles; ``message`` is the compiler's where it does not.
+
+    ``broken_prelude`` tells that it is not the program's fault: the problem's prelude does not run.
+    """
 
     ok: bool
     message: str = ""
+    broken_prelude: bool = False

@@ -61,10 +61,17 @@ def probe(python: str) -> Interpreter:
         ).stdout
     except (OSError, subprocess.SubprocessError) as error:
         raise SandboxUnavailableError(
-            f"The interpreter for programs, {python!r}, cannot be run: {error}.",
+            f"The interpreter for programs, {python!r}, cannot be run: {_reason(error)}.",
             "Set MICROCODER_PYTHON (--python) to a CPython that starts.",
         ) from error
-    facts = json.loads(answer)
+    try:
+        facts = json.loads(answer)
+        implementation = facts["implementation"]
+    except (ValueError, TypeError, KeyError) as error:
+        raise SandboxUnavailableError(
+            f"The interpreter for programs, {python!r}, is no Python: it answers {answer[:80]!r}.",
+            "Set MICROCODER_PYTHON (--python) to a CPython.",
+        ) from error
     if tuple(facts["version_info"]) < OLDEST:
         raise SandboxUnavailableError(
             f"The interpreter for programs, {python!r}, is Python {facts['version']}.",
@@ -82,12 +89,19 @@ def probe(python: str) -> Interpreter:
     return Interpreter(
         executable=facts["executable"],
         version=facts["version"],
-        implementation=facts["implementation"],
+        implementation=implementation,
         numpy=facts["numpy"],
         folders=outermost(path for path in paths if not path.is_relative_to("/usr")),
         environment=None if prefix in paths else prefix,
         binaries=tuple(path for path in links if path.is_relative_to("/usr")),
     )
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, subprocess.CalledProcessError):
+        said = (error.stderr or b"").decode(errors="replace").strip().rpartition("\n")[2][:200]
+        return f"it ends with {error.returncode}" + (f" ({said})" if said else "")
+    return "it does not answer" if isinstance(error, subprocess.TimeoutExpired) else str(error)
 
 
 def _chain(path: Path) -> list[Path]:

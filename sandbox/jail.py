@@ -21,7 +21,6 @@ INNER_UID = 1000
 POLICY = Path(__file__).with_name("policy.kafel")
 HARNESS_ROOT = "/harness"
 ENVIRONMENT_ROOT = "/programs"
-STACK_MIB = 1024
 FILE_MIB = 4096
 OPEN_FILES = 256
 LIBRARIES = ("/usr/lib", "/usr/lib64", "/usr/lib32", "/usr/local/lib", "/usr/share/zoneinfo")
@@ -77,8 +76,7 @@ def configure(plan: JailPlan) -> NsJailConfig:
         rlimit_fsize=_at_most_hard(resource.RLIMIT_FSIZE, FILE_MIB << 20) >> 20,
         rlimit_nofile=_at_most_hard(resource.RLIMIT_NOFILE, OPEN_FILES),
         rlimit_nproc_type=RLimitType.HARD,
-        rlimit_stack=_at_most_hard(resource.RLIMIT_STACK, STACK_MIB << 20) >> 20,
-        rlimit_stack_type=RLimitType.VALUE,
+        rlimit_stack_type=RLimitType.HARD,  # programs may ask for an unlimited one; memory bounds it
         rlimit_core_type=RLimitType.HARD,  # runs set their own: see the harness
         # Without an explicit map nsjail started by root leaves the program real root outside.
         uidmap=[IdMap(str(INNER_UID), str(plan.outer_uid), 1)],

@@ -163,7 +163,11 @@ class Session:
                 return CompileResult(ok=False, message="compiling took too much memory")
             raise SandboxBrokenError(f"the jail did not start: {log or 'no message'}")
         facts = messages.outside(answer)
-        return CompileResult(ok=facts["ok"] == "True", message=messages.unescaped(facts["message"]))
+        return CompileResult(
+            ok=facts["ok"] == "True",
+            message=messages.unescaped(facts["message"]),
+            broken_prelude=facts["broken_prelude"] == "True",
+        )
 
     def _send(self, jail: Launched, message: dict[str, Any], fds: list[int]) -> None:
         try:

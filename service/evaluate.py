@@ -112,6 +112,9 @@ def _judge(
     run = _Run(problem, _program(code or "", submission.language, problem), context)
     try:
         with run:
+            if run.compiled.broken_prelude:
+                message = f"the problem's prelude is no good: {shortened(run.compiled.message)}"
+                return _Outcome(Verdict.IE, [], message, isolation)
             if not run.compiled.ok:
                 return _Outcome(Verdict.CE, [], shortened(run.compiled.message), isolation)
             cases = []

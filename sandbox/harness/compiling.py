@@ -26,6 +26,7 @@ class Loaded:
     def __init__(self, spec: dict[str, Any], *, message: str = "", code: bytes = b"") -> None:
         self.spec = spec
         self.ok = bool(code)
+        self.broken_prelude = False
         self.message = message
         self.code = code
         self.names: dict[str, Any] = prelude.provide(spec) if code else {}
@@ -39,15 +40,16 @@ def load(spec_fd: int, message: dict[str, Any]) -> Loaded:
     pid = os.fork()
     if pid == 0:
         os.close(reader)
-        _compile(spec["source"], writer, message)
+        _compile(spec, writer, message)
     os.close(writer)
     with os.fdopen(reader, "rb") as file:
         answer = file.read(MAX_CODE_BYTES)
     _, status = os.waitpid(pid, 0)
     if answer[:1] == b"C" and status == 0:
         return Loaded(spec, code=answer[1:])
-    text = answer[1:].decode("utf-8", "replace") or _why(status)
-    return Loaded(spec, message=text)
+    loaded = Loaded(spec, message=answer[1:].decode("utf-8", "replace") or _why(status))
+    loaded.broken_prelude = answer[:1] == b"P"
+    return loaded
 
 
 def _why(status: int) -> str:
@@ -59,14 +61,24 @@ def _why(status: int) -> str:
     return "the program cannot be compiled"
 
 
+def _try_prelude(text: str) -> str:
+    """Return what is wrong with a problem's prelude. No program has run in this process, so nobody can fake it."""
+    try:
+        prelude.execute(text, {"__name__": "prelude"})
+    except BaseException as error:  # noqa: BLE001 - whatever it raises, it is no good
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
 def _name(number: int) -> str:
     import signal
 
     return signal.Signals(number).name
 
 
-def _compile(source: str, writer: int, limits: dict[str, Any]) -> None:
-    """Write ``C`` and the marshalled code, or ``E`` and the compiler's message, and end this process."""
+def _compile(spec: dict[str, Any], writer: int, limits: dict[str, Any]) -> None:
+    """Write ``C`` and the marshalled code, ``E`` or, of the prelude, ``P`` and a message, and end this process."""
+    source: str = spec["source"]
     seconds = int(limits["compile_cpu_time_s"]) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     if limits["address_space_bytes"]:
@@ -74,6 +86,7 @@ def _compile(source: str, writer: int, limits: dict[str, Any]) -> None:
     import warnings
 
     warnings.simplefilter("ignore")
+    broken = _try_prelude(spec["prelude"]) if spec["prelude"] else ""
     try:
         source.encode("utf-8")
         code = compile(source.removeprefix("\ufeff"), PATH, "exec", dont_inherit=True)
@@ -84,7 +97,7 @@ def _compile(source: str, writer: int, limits: dict[str, Any]) -> None:
         answer = f"EUnicodeEncodeError: the program is not valid UTF-8 at character {error.start}".encode()
     except (ValueError, MemoryError, RecursionError, OverflowError) as error:
         answer = f"E{type(error).__name__}: {error}".encode("utf-8", "replace")
-    view = memoryview(answer)
+    view = memoryview(b"P" + broken.encode("utf-8", "replace") if broken else answer)
     while view:
         view = view[os.write(writer, view) :]
     os._exit(0)

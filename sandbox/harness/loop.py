@@ -43,7 +43,13 @@ def serve() -> program.Job:
         if operation == "load":
             loaded = compiling.load(fds[0], message)
             channel.send(
-                messages.from_harness({"ok": loaded.ok, "message": loaded.message[:MAX_MESSAGE_CHARACTERS]})
+                messages.from_harness(
+                    {
+                        "ok": loaded.ok,
+                        "broken_prelude": loaded.broken_prelude,
+                        "message": loaded.message[:MAX_MESSAGE_CHARACTERS],
+                    }
+                )
             )
             gc.collect()
             gc.freeze()  # else every child's first collection copies the whole heap

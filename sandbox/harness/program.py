@@ -172,6 +172,8 @@ def _end(namespace: dict[str, Any], code: int) -> NoReturn:
         threading._shutdown()  # noqa: SLF001
     atexit._run_exitfuncs()  # noqa: SLF001
     flushed = flush_output()
+    # A stream of the program's own class would be asked to flush when its globals are gone.
+    sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
     namespace.clear()
     gc.collect()
     flushed = flush_output() and flushed
@@ -193,7 +195,7 @@ def flush_output() -> bool:
     flushed = True
     for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
         try:
-            if stream is not None and not stream.closed:
+            if stream is not None and not getattr(stream, "closed", False):
                 stream.flush()
         except BaseException:  # noqa: BLE001 - the program may have put anything there
             flushed = flushed and stream is not sys.stdout

@@ -7,10 +7,12 @@ this process (patched modules, hostile ``__eq__``) reaches the tester: only data
 from __future__ import annotations
 
 import builtins
+import io
 import operator
 import os
 import types
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext, redirect_stdout
 from itertools import islice
 from typing import Any
 
@@ -18,6 +20,7 @@ from sandbox.harness import library_values, plain
 from sandbox.harness.link import Link, LinkClosedError
 
 MAX_MESSAGE_CHARACTERS = 2000
+MAX_DETAILS_BYTES = 1 << 16
 CONTAINERS = (list, dict, set)
 
 
@@ -27,6 +30,7 @@ class Server:
     def __init__(self, fd: int, namespace: dict[str, Any]) -> None:
         self._namespace = namespace
         self._kept: list[Any] = []
+        self._numbers: dict[int, int] = {}  # by id(); what is kept keeps its id
         self._link = Link(fd, self._keep, self._restore)
         self._leave = os._exit  # bound now: a program may replace what modules hold
 
@@ -52,7 +56,7 @@ class Server:
         try:
             self._link.send("value", *answer)
         except plain.NotPlainError as error:
-            self._link.send("raised", ["TypeError"], str(error), [])
+            self._link.send("raised", ["TypeError"], str(error), [], {})
 
     def _perform(self, operation: str, *details: Any) -> tuple[Any, ...]:
         if operation == "resolve":
@@ -71,6 +75,8 @@ class Server:
             "enter": lambda value: value.__enter__(),
             "leave": lambda value: value.__exit__(None, None, None),
             "plain": _built_in,
+            "await": _awaited,
+            "hash": hash,
             "len": len,
             "bool": bool,
             "str": str,
@@ -86,15 +92,19 @@ class Server:
         }
         return (simple[operation](*details),)
 
-    def _call(self, function: Any, args: list[Any], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+    def _call(
+        self, function: Any, args: list[Any], kwargs: dict[str, Any], captures: Any
+    ) -> tuple[Any, Any, str]:
         before = [self._frozen(value) for value in args]
-        result = function(*args, **kwargs)
+        printed = io.StringIO()
+        with redirect_stdout(printed) if captures else nullcontext():
+            result = function(*args, **kwargs)
         changed = {
             index: value
             for index, value in enumerate(args)
             if before[index] is not None and self._frozen(value) != before[index]
         }
-        return result, changed
+        return result, changed, printed.getvalue()
 
     def _frozen(self, value: Any) -> bytes | None:
         if type(value) not in (list, dict, set) and not _is_array(value):
@@ -130,14 +140,18 @@ class Server:
         return isinstance(value, CONTAINERS) and type(value).__module__ == self._namespace.get("__name__")
 
     def _reference(self, value: Any) -> tuple[str, list[Any]]:
-        self._kept.append(value)
-        return "object", [len(self._kept) - 1, type(value).__name__]
+        number = self._numbers.setdefault(id(value), len(self._kept))
+        if number == len(self._kept):
+            self._kept.append(value)
+        return "object", [number, type(value).__name__]
 
     def _restore(self, kind: str, payload: Any) -> Any:
         if kind == "object":
             return self._kept[payload]
         if kind == "callback":
             return self._calling_back(payload)
+        if kind == "iterator":
+            return iter(plain.decode(payload, self._restore))
         if kind == "global":
             return self._namespace[payload]
         if kind == "instance":
@@ -161,22 +175,30 @@ class Server:
         return callback
 
 
-def describe(error: BaseException) -> tuple[list[str], str, list[Any]]:
-    """Return an exception as data: the names of its classes, its message, its arguments as far as they are plain."""
+def describe(error: BaseException) -> tuple[list[str], str, list[Any], dict[str, Any]]:
+    """Return an exception as data: the names of its classes, its message, arguments and attributes if plain."""
     try:
         message = str(error)[:MAX_MESSAGE_CHARACTERS]
-        args = list(error.args)
-        plain.dumps(args)
     except BaseException:  # noqa: BLE001 - the program's own __str__ may do anything
-        message, args = "(no message)", []
-    if len(message) >= MAX_MESSAGE_CHARACTERS:
-        args = [message]
-    return ancestry(type(error)), message, args
+        message = "(no message)"
+    try:
+        args, attributes = list(error.args), dict(vars(error))
+        if len(plain.dumps([args, attributes])) > MAX_DETAILS_BYTES:
+            args, attributes = [message], {}
+    except BaseException:  # noqa: BLE001 - nor need the rest of it be plain
+        args, attributes = [message], {}
+    return ancestry(type(error)), message, args, attributes
 
 
 def ancestry(kind: type) -> list[str]:
     """Return the names of an exception class and of its bases, nearest first."""
     return [base.__name__ for base in kind.__mro__ if base is not object]
+
+
+def _awaited(coroutine: Any) -> Any:
+    import asyncio
+
+    return asyncio.run(coroutine)
 
 
 def _next(iterator: Any, count: int) -> list[Any]:

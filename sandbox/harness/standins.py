@@ -7,7 +7,8 @@ import importlib
 import sys
 import types
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 
 from sandbox.harness import library_values, plain
@@ -20,6 +21,7 @@ ONE_BY_ONE = 64
 # Questions whose right answer is "yes" to whatever the test expects: an object made to say so would be right always.
 QUESTIONS = frozenset(("startswith", "endswith", "issubset", "issuperset", "isdisjoint", "match", "equals"))
 MOST_AHEAD = 1024
+MOST_GIVEN = 100_000
 
 
 def program_module(caller: Caller) -> types.ModuleType:
@@ -48,6 +50,8 @@ class Caller:
         self._link = Link(fd, self._hook, self._unhook)
         self._callbacks: list[Callable[..., Any]] = []
         self._exceptions: dict[str, type[BaseException]] = {}
+        self._standins: dict[int, StandIn] = {}  # one for each object, so that identity can be asked for
+        self._stdout = sys.stdout
         self.failed: AssertionError | None = None  # of a function of the test's; the program may swallow it
         self.gave = False  # whether the test was given anything of the program's
         self.tests_classes = (
@@ -97,7 +101,10 @@ class Caller:
 
     def call(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call a function of the program; arguments that it changed in place are changed here too."""
-        result, changed = self.ask("call", target, list(args), kwargs)
+        captures = sys.stdout is not self._stdout  # the test wants to see what the program prints
+        result, changed, printed = self.ask("call", target, list(args), kwargs, captures)
+        if captures and isinstance(printed, str):
+            sys.stdout.write(printed)
         for index, value in changed.items():
             original = args[index]
             if isinstance(original, list) and isinstance(value, list):
@@ -107,13 +114,15 @@ class Caller:
                 original.update(value)
             elif type(original).__module__ == "numpy" and type(value) is type(original):
                 original[...] = value
+        if isinstance(result, StandIn) and result._name == "coroutine":  # noqa: SLF001
+            return _awaited(result)
         return result
 
     def _take(self, message: Any) -> tuple[Any, ...]:
         match message:
             case ("value" | "ready", *values):
                 return tuple(values)
-            case ("raised", [*names], str(text), [*args]):
+            case ("raised", [*names], str(text), [*args], dict(attributes)):
                 kind = self._exception(names)
                 try:
                     error = kind(*args)
@@ -122,20 +131,26 @@ class Caller:
                 if isinstance(error, StopIteration | StopAsyncIteration):
                     # It would end the test's loop over map() or zip() as if all had been checked.
                     error = RuntimeError(f"the program raised {type(error).__name__}")
+                vars(error).update({name: value for name, value in attributes.items() if type(name) is str})
                 setattr(error, MARK, True)
                 raise error
         raise self._link.closed()
 
     def _exception(self, names: list[Any]) -> type[BaseException]:
-        """Return a built-in exception class, or one made here under the program's name with its nearest base."""
+        """Return the exception class of these names, nearest first: a built-in one, or one made here like it."""
         name = names[0] if names and isinstance(names[0], str) else "Exception"
-        for index, candidate in enumerate(names):
-            base = getattr(builtins, candidate, None) if isinstance(candidate, str) else None
-            if isinstance(base, type) and issubclass(base, BaseException):
-                if index == 0:
-                    return base
-                return self._exceptions.setdefault(name, type(name, (base,), {}))
-        return self._exceptions.setdefault(name, type(name, (Exception,), {}))
+        built_in = _built_in_exception(name)
+        if built_in is not None or name in self._exceptions:
+            return built_in or self._exceptions[name]
+        bases: list[type[BaseException]] = [self._exception(names[1:]) if len(names) > 1 else Exception]
+        nearest = next(filter(None, map(_built_in_exception, names)), Exception)
+        if not issubclass(bases[0], nearest):
+            bases.append(nearest)
+        try:
+            made = type(name, tuple(bases), {})
+        except TypeError:  # two built-in bases that do not go together
+            made = type(name, (bases[0],), {})
+        return self._exceptions.setdefault(name, made)
 
     def _serve_callback(self, number: int, args: list[Any], kwargs: dict[str, Any]) -> None:
         try:
@@ -159,6 +174,8 @@ class Caller:
         packed = library_values.pack(value, self._hook)
         if packed is not None:
             return packed
+        if isinstance(value, Iterator):
+            return "iterator", plain.encode(_all_of(value), self._hook)
         if callable(value) and not isinstance(value, type):
             self._callbacks.append(value)
             return "callback", len(self._callbacks) - 1
@@ -168,8 +185,26 @@ class Caller:
     def _unhook(self, kind: str, payload: Any) -> Any:
         match kind, payload:
             case "object", [int(number), str(name)]:
-                return StandIn(self, number, name)
+                if number not in self._standins:
+                    self._standins[number] = StandIn(self, number, name)
+                return self._standins[number]
         return library_values.unpack(kind, payload, self._unhook)
+
+
+def _built_in_exception(name: Any) -> type[BaseException] | None:
+    found = getattr(builtins, name, None) if isinstance(name, str) else None
+    return found if isinstance(found, type) and issubclass(found, BaseException) else None
+
+
+def _all_of(iterator: Iterator[Any]) -> list[Any]:
+    values = list(islice(iterator, MOST_GIVEN + 1))
+    if len(values) > MOST_GIVEN:
+        raise plain.NotPlainError("an iterator of too many values")
+    return values
+
+
+async def _awaited(coroutine: StandIn) -> Any:
+    return coroutine._ask("await")  # noqa: SLF001
 
 
 def _library_module(name: Any) -> types.ModuleType:
@@ -268,7 +303,7 @@ class StandIn:
         return isinstance(instance, StandIn) and self._caller.ask("isinstance", instance, self)[0] is True
 
     def __hash__(self) -> int:
-        return hash(self._number)
+        return int(self._ask("hash"))
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, StandIn):

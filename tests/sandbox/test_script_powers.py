@@ -1,5 +1,6 @@
 """What right programs need: deep recursion, big numbers, threads, processes, libraries, temporary files."""
 
+import resource
 from collections.abc import Callable
 
 import pytest
@@ -128,3 +129,18 @@ def test_endless_recursion_without_a_limit_ends_the_program_only(script: Script)
     )
     assert result.end in {End.SIGNALED, End.MEMORY_LIMIT, End.EXITED}
     assert result.exit_code != 0
+
+
+def test_an_unlimited_stack_may_be_asked_for(script: Script) -> None:
+    """Contest programs lift the stack's limit; memory bounds it all the same."""
+    source = (
+        "import resource, sys\n"
+        "resource.setrlimit(resource.RLIMIT_STACK, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))\n"
+        "sys.setrecursionlimit(10 ** 6)\n"
+        "def f(n): return 0 if n == 0 else 1 + f(n - 1)\n"
+        "print(f(50000))\n"
+    )
+    hard = resource.getrlimit(resource.RLIMIT_STACK)[1]
+    if hard != resource.RLIM_INFINITY:
+        pytest.skip("this machine itself limits the stack")
+    assert script(source).stdout == b"50000\n"

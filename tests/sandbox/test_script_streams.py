@@ -266,3 +266,22 @@ def test_a_run_is_over_when_its_main_process_is(script: Script, source: str) -> 
     result = script(source)
     assert (result.end, result.exit_code, result.stdout) == (End.EXITED, 0, b"out\n")
     assert result.wall_time_s < 10
+
+
+def test_a_stream_of_the_programs_own_class_is_not_flushed_after_its_globals_are_gone(script: Script) -> None:
+    """The fast output classes of contest templates flush themselves, then the interpreter must let them be."""
+    source = (
+        "import os, sys\n"
+        "class Out:\n"
+        "    def __init__(self): self.parts = []\n"
+        "    def write(self, text): self.parts.append(text)\n"
+        "    def flush(self):\n"
+        "        os.write(1, ''.join(self.parts).encode())\n"
+        "        self.parts.clear()\n"
+        "sys.stdout = Out()\n"
+        "print(3)\n"
+    )
+    result = script(source)
+    assert (result.exit_code, result.stdout) == (0, b"3\n"), result.stderr
+    # One that fails while the program still stands is its own fault.
+    assert script(source.replace("os.write", "os.nothing")).exit_code != 0

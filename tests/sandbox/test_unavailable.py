@@ -26,12 +26,13 @@ def script(path: Path, text: str) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("python", ["/no/such/python", "/dev/null", "/usr/bin/false"])
+@pytest.mark.parametrize("python", ["/no/such/python", "/dev/null", "/usr/bin/false", "/usr/bin/true"])
 def test_an_interpreter_that_cannot_be_run_is_named(python: str) -> None:
     with pytest.raises(SandboxUnavailableError) as found:
         open_sandbox(SandboxSettings(python=python))
     assert python in found.value.cause
     assert "MICROCODER_PYTHON" in found.value.cure
+    assert "compileall" not in found.value.cause  # what was asked is of no use to a person
     assert found.value.cause in str(found.value)
     assert found.value.cure in str(found.value)
 

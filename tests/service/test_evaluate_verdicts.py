@@ -104,6 +104,27 @@ def test_a_broken_test_is_our_failure_whatever_the_program(
     assert "test" in result.message
 
 
+@pytest.mark.parametrize("problem", [DOUBLE, CALL, ASSERT], ids=["stdio", "call", "assert"])
+@pytest.mark.parametrize(
+    ("prelude", "broken"),
+    [("import zork", True), ("def (", True), ("import math", False)],
+    ids=["missing module", "syntax", "sound"],
+)
+def test_a_broken_prelude_is_never_the_programs_fault(
+    judged: Judged,
+    problem: dict[str, Any],
+    prelude: str,
+    broken: bool,  # noqa: FBT001 - a parameter of the table
+) -> None:
+    """Right or wrong, a submission to such a problem is not scored; it is where the prelude runs."""
+    right = "print(int(input()) * 2)" if problem is DOUBLE else "def f(x): return 2 * x"
+    for code, verdict in ((right, AC), ("def f(x): return 0", WA)):
+        judgement = judged(code, {**problem, "prelude": prelude})
+        assert judgement.verdict is (IE if broken else verdict)
+        assert (judgement.reward is None) is broken
+        assert not broken or "prelude" in judgement.message
+
+
 @pytest.mark.parametrize(
     "code",
     ["def f(x): raise ImportError('no')", "import no_such_thing", "def f(x):\n    import no_such_thing"],
