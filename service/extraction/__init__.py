@@ -2,13 +2,17 @@
 
 Pure text work: nothing is run, nothing is raised, and time is linear in the completion. The order of things:
 
-1. line ends become newlines, special tokens of chat templates are cut from the end;
+1. line ends become newlines, special tokens of chat templates are cut from both ends;
 2. a completion that is a Python program as it stands is taken whole;
-3. everything up to the last closing tag of a reasoning part is dropped; a part that never closes leaves no
-   code;
+3. everything up to the last closing tag of a reasoning part is dropped; of a part that never closes everything
+   from its opening tag on, and a complete program must stand before it;
 4. of the fenced blocks the last is taken that is Python, parses, does something, and defines the entry point
-   where one is asked for; blocks tagged as Python go before untagged ones, both before another language's;
-5. where no block parses, the last one meant as Python is taken, so that the verdict is CE and not NC.
+   where one is asked for, or anything where tests call it; blocks tagged as Python go before untagged ones,
+   both before another language's;
+5. where no block will do, a program between tags such as ``<answer>`` is taken, then one between lines of prose;
+6. where nothing parses, the last block meant as Python is taken, so that the verdict is CE and not NC.
+
+What does not parse is tried once more with plain spaces, without HTML entities, without interactive prompts.
 """
 
 from __future__ import annotations
@@ -17,10 +21,12 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from service.extraction.choice import Rank, choose, without_tag_line
+from service.extraction.choice import Goal, Rank, choose, choose_unfenced, without_tag_line
 from service.extraction.fences import Block, FenceScanner, StringState, code_before, without_margin
 from service.extraction.python_source import Parser, is_program, looks_like_python
-from service.extraction.reasoning import closings, opens_outside
+from service.extraction.reasoning import closings, first_opening
+from service.extraction.repair import read
+from service.extraction.unfenced import outside_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,13 +37,20 @@ _LONGEST_TOKEN_CHARS = 48
 _END_TOKEN = re.compile(
     r"(?:<\|[^|<>\n]{1,40}\|>|<\uff5c[^\uff5c<>\n]{1,40}\uff5c>|</s>|<eos>|<end_of_turn>)$"
 )
+# What a chat template puts before an answer, where it is not cut off.
+_HEADER = re.compile(
+    r"\s*(?:(?:<s>|<\|begin_of_text\|>)\s*)*+"
+    r"(?:<\|im_start\|>\s*(?:assistant\b)?|<\|start_header_id\|>assistant<\|end_header_id\|>|<\|assistant\|>"
+    r"|<\uff5cAssistant\uff5c>|<start_of_turn>model\b)[ \t]*"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
     """The program found, or None, and in a word how: which rule chose it, or why there is none.
 
-    ``reason`` with code: ``whole_text``, ``fenced``, ``prefilled_fence``, ``does_not_parse``.
+    ``reason`` with code: ``whole_text``, ``fenced``, ``prefilled_fence``, ``wrapped`` (between tags),
+    ``unfenced`` (between prose), ``does_not_parse``.
     Without: ``empty``, ``truncated_reasoning``, ``no_code``.
     """
 
@@ -53,40 +66,54 @@ def extract(
     ``entry_point`` (``function`` or ``Class.method``) directs the choice in modes ``call`` and ``assert``.
     For a language other than Python tags alone decide, as nothing here can parse it.
     """
-    text = _without_end_tokens(_with_newlines(completion))
+    text = _without_end_tokens(_without_header(_with_newlines(completion)))
     if not text.strip():
         return Extraction(None, "empty")
     parser = Parser()
     if language == "python" and (whole := _whole_program(text, parser)) is not None:
         return Extraction(whole, "whole_text")
+    goal = Goal(None if mode == "stdio" else entry_point, is_called=mode != "stdio")
     lines = text.split("\n")
     scanner = FenceScanner(lines, parser.parses)
-    blocks = scanner.blocks()
-    answer = _after_reasoning(scanner, lines, blocks, parser)
+    answer = _after_reasoning(scanner, lines, scanner.blocks(), parser)
     if answer is not lines:
-        lines = answer
-        whole = _whole_program("\n".join(lines), parser) if language == "python" else None
-        if whole is not None:
+        if language == "python" and (whole := _whole_program("\n".join(answer), parser)) is not None:
             return Extraction(whole, "whole_text")
-        scanner = FenceScanner(lines, parser.parses)
-        blocks = scanner.blocks()
-    if opens_outside(lines, blocks):
-        return Extraction(None, "truncated_reasoning")
+        scanner = FenceScanner(answer, parser.parses)
+    opening = first_opening(answer, scanner.blocks())
+    if opening is None:
+        return _answer(scanner, answer, parser, language, goal)
+    return _before_reasoning(answer[:opening], parser, language, goal)
+
+
+def _before_reasoning(lines: list[str], parser: Parser, language: str, goal: Goal) -> Extraction:
+    """Return the complete program in what stands before a reasoning part that never closes."""
+    text = "\n".join([*lines, ""])
+    if language == "python" and (whole := _whole_program(text, parser)) is not None:
+        return Extraction(whole, "whole_text")
+    found = _answer(FenceScanner(lines, parser.parses), lines, parser, language, goal)
+    is_complete = found.code is not None and found.reason != "does_not_parse"
+    return found if is_complete else Extraction(None, "truncated_reasoning")
+
+
+def _answer(scanner: FenceScanner, lines: list[str], parser: Parser, language: str, goal: Goal) -> Extraction:
+    """Return the program of an answer that holds no reasoning part."""
     if language != "python":
-        return _by_tag(scanner, blocks, language)
-    return _python_program(scanner, lines, blocks, parser, None if mode == "stdio" else entry_point)
+        return _by_tag(scanner, scanner.blocks(), language)
+    return _python_program(scanner, lines, parser, goal)
 
 
-def _python_program(
-    scanner: FenceScanner, lines: list[str], blocks: list[Block], parser: Parser, wanted: str | None
-) -> Extraction:
+def _python_program(scanner: FenceScanner, lines: list[str], parser: Parser, goal: Goal) -> Extraction:
     head, position = _prefilled(scanner, lines, parser)
-    if head is not None:
-        blocks = [head, *scanner.blocks(position)]
-    choice = choose(scanner, blocks, parser, wanted)
+    blocks = scanner.blocks() if head is None else [head, *scanner.blocks(position)]
+    choice = choose(scanner, blocks, parser, goal)
+    if choice.rank < goal.highest:
+        unfenced = choose_unfenced(outside_blocks(lines, blocks), parser, goal, choice.rank)
+        if unfenced is not None:
+            return Extraction(*unfenced)
     if choice.rank is Rank.NOTHING:
-        unfenced = lines[: scanner.fences[0].line] if scanner.fences else lines
-        broken = without_tag_line("\n".join(unfenced).lstrip("\n"))
+        before_fences = lines[: scanner.fences[0].line] if scanner.fences else lines
+        broken = without_tag_line("\n".join(before_fences).lstrip("\n"))
         return (
             Extraction(broken, "does_not_parse") if looks_like_python(broken) else Extraction(None, "no_code")
         )
@@ -99,8 +126,8 @@ def _whole_program(text: str, parser: Parser) -> str | None:
     lines = text.split("\n")
     first = next(index for index, line in enumerate([*lines, "."]) if line.strip())
     code = without_tag_line("\n".join(without_margin(lines[first:], 0)))
-    tree = parser.parse(code)
-    return code if tree is not None and is_program(tree) else None
+    reading = read(code, parser)
+    return reading.code if reading is not None and is_program(reading.tree) else None
 
 
 def _after_reasoning(
@@ -139,8 +166,8 @@ def _prefilled(scanner: FenceScanner, lines: Sequence[str], parser: Parser) -> t
             block = Block("python", 0, fence.line + 1, last_line=code_before(lines[fence.line]))
         else:
             block = Block("python", 0, fence.line)
-        tree = parser.parse(without_tag_line(scanner.text(block)))
-        if tree is not None and is_program(tree):
+        reading = read(without_tag_line(scanner.text(block)), parser)
+        if reading is not None and is_program(reading.tree):
             return block, position + 1
         break
     return None, 0
@@ -157,6 +184,11 @@ def _by_tag(scanner: FenceScanner, blocks: Sequence[Block], language: str) -> Ex
 def _with_newlines(completion: str) -> str:
     """Treat line ends as Python's own tokenizer does, to which a carriage return is one."""
     return completion.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _without_header(text: str) -> str:
+    header = _HEADER.match(text)
+    return text if header is None else text[header.end() :]
 
 
 def _without_end_tokens(text: str) -> str:

@@ -28,6 +28,7 @@ _STATEMENT_START = re.compile(
     r"(?:from\s+[.\w]+\s+import|import\s+\w|def\s+\w+\s*\(|async\s+def\s|class\s+\w+\s*[(:]|@\w|#!|print\s*\("
     r"|\w+(?:\s*,\s*\w+)*\s*=\s*\S|(?:for|while|if|with)\s.*:\s*(?:#.*)?$|try\s*:)"
 )
+_WRITERS = frozenset({"print", "sys", "os", "open"})
 _STATEMENTS_OF_A_PROGRAM = (
     ast.FunctionDef,
     ast.AsyncFunctionDef,
@@ -137,10 +138,31 @@ def _names_bound(statement: ast.stmt) -> set[str]:
     return set()
 
 
+def defines_anything(tree: ast.Module) -> bool:
+    """Whether the module defines functions or classes, tests of its own apart."""
+    return any(
+        not statement.name.startswith(("test_", "Test"))
+        for statement in _module_level(tree.body)
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    )
+
+
+def may_print(tree: ast.Module) -> bool:
+    """Whether the module names something that writes to standard output; samples in prose do not."""
+    return any(isinstance(node, ast.Name) and node.id in _WRITERS for node in ast.walk(tree)) or any(
+        isinstance(node, ast.ImportFrom) and node.module in _WRITERS for node in tree.body
+    )
+
+
+def starts_statement(line: str) -> bool:
+    """Whether a line without its indentation begins as statements of Python do."""
+    return _STATEMENT_START.match(line[:400]) is not None
+
+
 def looks_like_python(text: str) -> bool:
     """Whether text that does not parse was meant as Python: its first line of code starts a statement."""
     for line in text.split("\n"):
         stripped = line.strip()
         if stripped and (not stripped.startswith("#") or stripped.startswith("#!")):
-            return _STATEMENT_START.match(stripped[:400]) is not None
+            return starts_statement(stripped)
     return False

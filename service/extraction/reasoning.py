@@ -2,7 +2,8 @@
 
 A closing tag counts wherever it stands, because chat templates put the opening one into the prompt, unless it
 is text of a program: inside a fenced block that parses as Python with it. An opening tag counts only at the
-start of a line outside fences.
+start of a line outside fences. What stands before a part that never closes is still an answer; what stands in
+it is a draft.
 """
 
 from __future__ import annotations
@@ -35,11 +36,12 @@ def closings(lines: Sequence[str]) -> list[tuple[int, int]]:
     return found
 
 
-def opens_outside(lines: Sequence[str], blocks: Sequence[Block]) -> bool:
-    """Whether an opening tag stands at the start of a line that belongs to none of ``blocks`` (in order)."""
+def first_opening(lines: Sequence[str], blocks: Sequence[Block]) -> int | None:
+    """Return the first line that begins with an opening tag and is in none of ``blocks`` (in order), or None."""
     start = 0
-    for block in blocks:
-        if any(_OPENING.match(line) for line in lines[start : block.first]):
-            return True
-        start = block.end
-    return any(_OPENING.match(line) for line in lines[start:])
+    for first, end in [*((block.first, block.end) for block in blocks), (len(lines), len(lines))]:
+        for index in range(start, first):
+            if _OPENING.match(lines[index]):
+                return index
+        start = end
+    return None

@@ -109,7 +109,12 @@ NO_CODE = [
     pytest.param("```cpp\nint main() { return 0; }\n```\n", "no_code", id="another language"),
     pytest.param("```python\n```\n", "no_code", id="an empty block"),
     pytest.param("<think>\n" + fenced(PROGRAM), "truncated_reasoning", id="reasoning never closed"),
-    pytest.param(fenced(PROGRAM) + "<think>\nWait", "truncated_reasoning", id="reasoning opened again"),
+    pytest.param(fenced("n = = 1\n") + "<think>\nWait", "truncated_reasoning", id="opened after broken code"),
+    pytest.param("So.\n<think>\n" + fenced(PROGRAM) * 2, "truncated_reasoning", id="opened after prose"),
+    pytest.param("<answer>42</answer>", "no_code", id="an answer that is no program"),
+    pytest.param("Use <code>print(n)</code> here.", "no_code", id="code inside a sentence"),
+    pytest.param("It grows as\n\nO(n)\n\nbecause of the loop.", "no_code", id="a call between prose"),
+    pytest.param("Take\n\nn = 5\n\nand it is odd.", "no_code", id="an assignment between prose"),
     pytest.param("<think>a</think><think>" + fenced(PROGRAM), "truncated_reasoning", id="opened at once"),
 ]
 
@@ -118,6 +123,144 @@ NO_CODE = [
 def test_no_program_is_made_up(completion: str, reason: str) -> None:
     found = extract(completion)
     assert (found.code, found.reason) == (None, reason)
+
+
+UNFENCED = [
+    pytest.param("<|im_start|>assistant\n{}<|im_end|>", "whole_text", id="turn of a chat template"),
+    pytest.param(
+        "<|start_header_id|>assistant<|end_header_id|>\n\n{}<|eot_id|>", "whole_text", id="turn with header"
+    ),
+    pytest.param("<|im_start|>assistant\nSure:\n\n{}<|im_end|>", "unfenced", id="turn with prose"),
+    pytest.param("[PYTHON]\n{}[/PYTHON]", "wrapped", id="PYTHON in brackets"),
+    pytest.param("[PYTHON]\n{}[/PYTHON]\n[TESTS]\n# 1\n[/TESTS]", "wrapped", id="more in brackets"),
+    pytest.param("<answer>{}</answer>", "wrapped", id="answer"),
+    pytest.param("So: <answer>\npython\n{}</answer>\nDone.", "wrapped", id="answer inside prose"),
+    pytest.param("<code>\n{}</code>", "wrapped", id="code"),
+    pytest.param('<pre><code class="language-python">\n{}</code></pre>', "wrapped", id="code inside pre"),
+    pytest.param("<answer>\ndraft()\n</answer>\n<answer>\n{}</answer>", "wrapped", id="the last of two"),
+    pytest.param("<answer>\n{}", "wrapped", id="cut before the closing tag"),
+    pytest.param("Here is the code:\n\n{}", "unfenced", id="prose above"),
+    pytest.param("{}\nIt's O(n log n) and uses <code>n</code>.", "unfenced", id="prose below"),
+    pytest.param("# Idea\n\n1. We read n.\n- Then\n\n{}\n**Why**\nBecause.", "unfenced", id="Markdown"),
+    pytest.param("\u4ee5\u4e0b\u662f\u4ee3\u7801\uff1a\n\n{}", "unfenced", id="Chinese prose"),
+    pytest.param("First\n\nprint(1)\n\nis wrong. Better:\n\n{}", "unfenced", id="the longest run"),
+    pytest.param("{}\nRun it:\n```bash\npython a.py\n```\n", "unfenced", id="another language below"),
+]
+LONG = '"""\nRead n as given.\n"""\nimport sys\n\n\ndef main():\n    print(sys.stdin.read())\n\n\nmain()\n'
+
+
+@pytest.mark.parametrize(("template", "reason"), UNFENCED)
+@pytest.mark.parametrize("program", [PROGRAM, LONG])
+def test_a_program_without_a_fence_is_found(template: str, reason: str, program: str) -> None:
+    found = extract(template.format(program))
+    assert (found.code, found.reason) == (program, reason)
+
+
+def test_a_run_of_lines_must_define_the_entry_point_in_call_mode() -> None:
+    usage = "\nTry it:\n\nfor n in range(9):\n    a = sq(n)\n    print(a)\n"
+    completion = "Here is the code:\n\n" + SQ + usage
+    assert extract(completion, entry_point="sq", mode="call").code == SQ
+    assert extract(completion, entry_point="cube", mode="call").code is None
+    assert extract(completion + fenced("print(sq(3))\n"), entry_point="sq", mode="call").code == SQ
+
+
+@pytest.mark.parametrize(
+    "completion",
+    [
+        "Here is the code:\n\nprint(1)\nfor i in range(3:\n    print(i)\n",
+        "Here is the code:\n\nn = (\nprint(1)\n",
+        "Here is the code:\n\nprint(1)\nx = foo(",
+        "Here is the code:\n\nprint(1)\nif x:\n    print(",
+        "Here is the code:\n\nprint(1)\nprint 2\n",
+    ],
+)
+def test_the_part_of_a_broken_program_that_parses_is_no_program(completion: str) -> None:
+    assert extract(completion).code is None
+
+
+def test_a_fenced_program_goes_before_one_in_tags_or_prose() -> None:
+    completion = "<answer>\nprint(1)\n</answer>\n" + fenced(PROGRAM) + "So:\n\nprint(2)\nprint(3)\n"
+    assert extract(completion).code == PROGRAM
+
+
+@pytest.mark.parametrize("before", [fenced(PROGRAM), PROGRAM, "Hm </think>" + fenced(PROGRAM)])
+def test_reasoning_that_opens_after_a_complete_program_does_not_void_it(before: str) -> None:
+    assert extract(before + "<think>\nWait").code == PROGRAM
+    assert extract(before + "<think>\n" + fenced("draft()\n")).code == PROGRAM
+
+
+DAMAGED = [
+    pytest.param("if 1:\n\u00a0\u00a0print(2)\n", "if 1:\n  print(2)\n", id="no-break indentation"),
+    pytest.param("x\u00a0= 1\nprint(x)\n", "x = 1\nprint(x)\n", id="no-break space between tokens"),
+    pytest.param("x =\u200b 1\n\ufeffprint(x)\n", "x = 1\nprint(x)\n", id="zero-width spaces"),
+    pytest.param(
+        "print(1,\u00a0'\u00a0\u200b')  # it's\u00a0so\n",
+        "print(1, '\u00a0\u200b')  # it's\u00a0so\n",
+        id="strings are kept",
+    ),
+    pytest.param(
+        "if 1 &lt; 2 &amp;&#32;3:\n    print(&quot;a&quot;)\n",
+        'if 1 < 2 & 3:\n    print("a")\n',
+        id="entities",
+    ),
+    pytest.param("if 1:\n&nbsp;print(1 &gt; 0)\n", "if 1:\n print(1 > 0)\n", id="spaces as entities"),
+    pytest.param(
+        ">>> def f():\n...     return 1\n...\n>>> print(f())\n",
+        "def f():\n    return 1\n\nprint(f())\n",
+        id="prompts",
+    ),
+    pytest.param(
+        "&gt;&gt;&gt; import os\n&gt;&gt;&gt; print(1)\n", "import os\nprint(1)\n", id="prompts in entities"
+    ),
+]
+
+
+@pytest.mark.parametrize(("damaged", "program"), DAMAGED)
+def test_what_transport_did_to_a_program_is_undone(damaged: str, program: str) -> None:
+    assert extract(fenced(damaged)).code == program
+    assert extract(damaged).code == program
+    assert extract(f"<answer>{damaged}</answer>").code == program
+    assert extract(f"Here it is:\n\n{damaged}\nDone.").code == program
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "print('\u00a0\u200b'.split())\n",
+        "print('&lt;'.replace('&amp;', ''))\n",
+        "lt = x = 2\nx &lt;print(x)\n",
+        "print('''\n>>> 1\n... 2\n''')\n",
+    ],
+)
+def test_a_program_that_parses_is_left_as_it_is(program: str) -> None:
+    assert extract(fenced(program)).code == program
+    assert extract(program).code == program
+
+
+@pytest.mark.parametrize(
+    "broken", ["print(\u00a01\n", "print(1 &lt; )\n", ">>> print(1)\n1\n", ">>> print(\n", "... x = 1\n"]
+)
+def test_a_program_that_no_repair_helps_is_handed_on_as_it_is(broken: str) -> None:
+    found = extract(fenced(broken))
+    assert (found.code, found.reason) == (broken, "does_not_parse")
+
+
+def test_prompts_are_a_usage_where_there_is_a_program() -> None:
+    assert extract(fenced(SQ) + fenced(">>> sq(2)\n>>> sq(3)\n")).code == SQ
+
+
+@pytest.mark.parametrize(("mode", "entry_point"), [("assert", None), ("call", "absent")])
+def test_a_block_that_defines_goes_before_usage_where_tests_call(mode: str, entry_point: str | None) -> None:
+    usage = fenced("print(sq(3))\n") + fenced("def test_sq():\n    assert sq(2) == 4\n")
+    other = "class Sq:\n    pass\n"
+    assert extract(fenced(SQ) + usage, mode=mode, entry_point=entry_point).code == SQ
+    assert extract(fenced(SQ, "") + usage, mode=mode, entry_point=entry_point).code == SQ
+    assert extract(fenced(SQ) + fenced(other) + usage, mode=mode, entry_point=entry_point).code == other
+
+
+def test_of_blocks_that_define_nothing_the_last_is_taken() -> None:
+    assert extract(fenced("a = 1\n") + fenced("print(2)\n"), mode="assert").code == "print(2)\n"
+    assert extract(fenced(SQ) + fenced("print(2)\n")).code == "print(2)\n"
 
 
 @pytest.mark.parametrize(
@@ -213,6 +356,18 @@ HOSTILE = {
     "escapes": '```python\n"' + '\\"' * (SIZE // 2) + "\n```",
     "blanks": " " * SIZE + "x",
     "literal lines": fenced("1\n" * (SIZE // 2)),
+    "lines of one token": "1\n" * (SIZE // 2),
+    "lines of prose": "a b\n" * (SIZE // 4),
+    "prose and code by turns": "a b\nx = 1\n" * (SIZE // 10),
+    "brackets by line": ("[" * 400 + "\n") * (SIZE // 401),
+    "names by line": ("a," * 200 + "\n") * (SIZE // 401),
+    "wrapping tags": "<code>" * (SIZE // 6),
+    "wrapping tags closed": "<code>x=</code>\n<answer>" * (SIZE // 24),
+    "odd spaces": "```python\n" + "\u00a0x" * (SIZE // 2),
+    "odd spaces and quotes": "\u00a0'''\\" + '"""\\' * (SIZE // 4),
+    "entities": "&lt;" * (SIZE // 4),
+    "prompts": ">>> x = =\n" * (SIZE // 10),
+    "headers": "<|im_start|>" * (SIZE // 12),
     "nul and surrogate": fenced("print('\x00\ud800')\n"),
     "formatted strings": fenced('f"{a!r:{b}}" ' * (SIZE // 14)),
 }
@@ -239,6 +394,12 @@ LINES = st.sampled_from(
         "</think>",
         "text",
         "it's",
+        "<answer>",
+        "</answer>",
+        "[PYTHON]",
+        ">>> x = 1",
+        "\u00a0y = 2",
+        "a &lt; b",
     ]
 )
 FENCES = st.sampled_from(
