@@ -109,6 +109,10 @@ def _judge(
         if extraction.code is None:
             return _Outcome(Verdict.NC, [], f"no program in the completion: {extraction.reason}", isolation)
         code = extraction.code
+    if code is not None and wire.NO_CHARACTER in code:
+        return _Outcome(
+            Verdict.CE, [], "the program is not valid Unicode: it has half a surrogate pair", isolation
+        )
     run = _Run(problem, _program(code or "", submission.language, problem), context)
     try:
         with run:

@@ -7,8 +7,8 @@ as a path in the body, such as ``submissions.7.problem.tests.3.expected``.
 JSON is read as RFC 8259 has it, and stricter where leniency would hide a mistake: a repeated key is refused,
 since one of its two values would be dropped silently, and so are NaN, Infinity and numbers that overflow to
 them, integers of more than 4,300 digits and nesting beyond 200 levels. A lone surrogate (``"\\ud800"``),
-which UTF-8 cannot carry and which a model's broken output may contain, is read as U+FFFD: one garbled sample
-must not refuse a whole batch.
+which UTF-8 cannot carry and which a model's broken output may contain, is read as ``wire.NO_CHARACTER``: one
+garbled sample must not refuse a whole batch. A program with one does not compile.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from pydantic_core import to_json
 from service.deadline import deadline_s
 from service.errors import MalformedBodyError, UnknownProblemError
 from service.fields import Faults, Path
+from service.limits import Defaults
 from service.wire import Batch, Isolation, Limits, Options, Priority, Problem, Submission
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class Rules(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     maxima: Limits
-    defaults: Limits
+    defaults: Defaults
     isolation: Isolation
     languages: list[str]
     profiles: list[str]
@@ -113,7 +114,7 @@ def parsed(body: bytes) -> Any:
         if "hex escape" not in str(error):
             raise _malformed(error) from None
     try:
-        return _load(_ESCAPE.sub(lambda found: rb"\ufffd" if found[1] else found[0], body))
+        return _load(_ESCAPE.sub(lambda found: rb"\uffff" if found[1] else found[0], body))
     except ValueError as error:
         raise _malformed(error) from None
 

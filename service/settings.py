@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from service.limits import Defaults
 from service.wire import (
     DEFAULT_CPU_TIME_S,
     DEFAULT_MEMORY_BYTES,
@@ -29,6 +30,7 @@ LogFormat = Literal["json", "console"]
 SandboxKind = Literal["nsjail", "unsafe-process"]
 
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+ApiKey = Annotated[SecretStr, Field(min_length=1)]
 
 
 def default_python() -> str:
@@ -51,8 +53,8 @@ class Settings(BaseSettings):
 
     host: str = Field("127.0.0.1", description="Address to listen on.")
     port: int = Field(8000, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
-    api_keys: Annotated[tuple[SecretStr, ...], NoDecode] = Field(
-        (), description="Accepted API keys, comma separated; none leaves the service open."
+    api_keys: Annotated[tuple[ApiKey, ...], NoDecode] = Field(
+        (), description="Accepted API keys, comma separated; unset leaves the service open."
     )
 
     sandbox: SandboxKind = Field(
@@ -80,7 +82,8 @@ class Settings(BaseSettings):
     isolation: Isolation = Field("reuse", description="Isolation of submissions that ask for none.")
     default_cpu_time_s: Seconds = Field(DEFAULT_CPU_TIME_S, description="CPU time of a test that names none.")
     default_wall_time_s: Seconds | None = Field(
-        None, description="Wall time of a test that names none; unset, twice its CPU time and 2 s."
+        None,
+        description="Wall time of a test that names none; unset, twice its CPU time and 2 s, at most the maximum.",
     )
     default_memory_bytes: int = Field(
         DEFAULT_MEMORY_BYTES, ge=MIN_MEMORY_BYTES, description="Memory of a test that names none."
@@ -105,29 +108,39 @@ class Settings(BaseSettings):
     @field_validator("api_keys", mode="before")
     @classmethod
     def _split_keys(cls, value: object) -> object:
-        return (
-            tuple(key.strip() for key in value.split(",") if key.strip()) if isinstance(value, str) else value
-        )
+        if not isinstance(value, str):
+            return value
+        keys = tuple(key.strip() for key in value.split(",") if key.strip())
+        if not keys:
+            # Whoever sets it wants the service closed; an empty value is a secret that was not filled in.
+            raise ValueError("holds no key; unset it to leave the service open")
+        if value.encode("utf-8", "replace").decode() != value:
+            raise ValueError("is not UTF-8")
+        return keys
 
     @model_validator(mode="after")
-    def _defaults_within_maxima(self) -> Self:
+    def _limits_agree(self) -> Self:
         for name in Limits.model_fields:
             default, maximum = getattr(self, f"default_{name}"), getattr(self, f"max_{name}")
             if default is not None and default > maximum:
-                raise ValueError(f"default_{name} ({default:g}) is over max_{name} ({maximum:g})")
+                raise ValueError(f"default_{name} ({default}) is over max_{name} ({maximum})")
+        cpu_time_s, wall_time_s = self.default_cpu_time_s, self.default_wall_time_s
+        if wall_time_s is not None and wall_time_s < cpu_time_s:
+            raise ValueError(
+                f"default_wall_time_s ({wall_time_s}) is below default_cpu_time_s ({cpu_time_s}), "
+                "which no test could then reach"
+            )
         return self
 
     @property
-    def defaults(self) -> Limits:
-        """Limits of a test that names none; a wall time of None follows the CPU time."""
-        return self._limits("default")
+    def defaults(self) -> Defaults:
+        """Limits of a test that names none; a wall time of None follows the CPU time, up to the maximum."""
+        return Defaults(**self._limits("default"), max_wall_time_s=self.max_wall_time_s)
 
     @property
     def maxima(self) -> Limits:
         """The most that a test may ask for."""
-        return self._limits("max")
+        return Limits(**self._limits("max"))
 
-    def _limits(self, prefix: str) -> Limits:
-        return Limits.model_validate(
-            {name: getattr(self, f"{prefix}_{name}") for name in Limits.model_fields}
-        )
+    def _limits(self, prefix: str) -> dict[str, Any]:
+        return {name: getattr(self, f"{prefix}_{name}") for name in Limits.model_fields}

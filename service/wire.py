@@ -11,12 +11,14 @@ pydantic's validation context: ``Submission.model_validate(data, context={"maxim
 from __future__ import annotations
 
 import math
+import re
 from enum import StrEnum
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     FiniteFloat,
@@ -30,6 +32,8 @@ DEFAULT_MEMORY_BYTES = 1 << 30
 DEFAULT_OUTPUT_BYTES = 16 << 20
 DEFAULT_PROCESSES = 32
 MIN_MEMORY_BYTES = 16 << 20
+# Stands for half a surrogate pair, which JSON can write and UTF-8 cannot: Unicode keeps it for no character.
+NO_CHARACTER = "\uffff"
 
 
 class Verdict(StrEnum):
@@ -58,32 +62,42 @@ def _below_maximum(value: float | None, info: ValidationInfo) -> float | None:
     if value is not None and maxima is not None:
         maximum = getattr(maxima, str(info.field_name))
         if maximum is not None and value > maximum:
-            raise ValueError(f"{value:g} is over this server's maximum of {maximum:g}")
+            raise ValueError(f"{value} is over this server's maximum of {maximum}")
+    return value
+
+
+def _no_stand_in(value: object) -> object:
+    # Pydantic would read `true` as 1 and `"3"` as 3: a misplaced value would pass as a number.
+    if isinstance(value, bool | str | bytes):
+        raise ValueError("must be a number")  # noqa: TRY004 -- pydantic reports ValueError only
     return value
 
 
 _Bounded = AfterValidator(_below_maximum)
+# An integer may be spelt with an exponent or a zero fraction (1e9), as JSON has one type of number.
+_Integer = Annotated[int, BeforeValidator(_no_stand_in)]
+_Real = Annotated[FiniteFloat, BeforeValidator(_no_stand_in)]
 
 
 class Limits(WireModel):
     """Limits of one test. A field left out means the server's default; ``TestLimits`` may override per test."""
 
-    cpu_time_s: Annotated[FiniteFloat | None, Field(gt=0), _Bounded] = None
-    wall_time_s: Annotated[FiniteFloat | None, Field(gt=0), _Bounded] = None
-    memory_bytes: Annotated[int | None, Field(ge=MIN_MEMORY_BYTES), _Bounded] = None
-    output_bytes: Annotated[int | None, Field(gt=0), _Bounded] = None
-    processes: Annotated[int | None, Field(ge=1), _Bounded] = None
+    cpu_time_s: Annotated[_Real | None, Field(gt=0), _Bounded] = None
+    wall_time_s: Annotated[_Real | None, Field(gt=0), _Bounded] = None
+    memory_bytes: Annotated[_Integer | None, Field(ge=MIN_MEMORY_BYTES), _Bounded] = None
+    output_bytes: Annotated[_Integer | None, Field(gt=0), _Bounded] = None
+    processes: Annotated[_Integer | None, Field(ge=1), _Bounded] = None
 
 
 Order = Literal["strict", "lines", "elements"]
-Tolerance = Annotated[FiniteFloat, Field(ge=0)]
+Tolerance = Annotated[_Real, Field(ge=0)]
 
 
 class Case(WireModel):
     """What tests of every mode may carry."""
 
     id: str | None = None
-    weight: Annotated[FiniteFloat, Field(ge=0)] = 1.0
+    weight: Annotated[_Real, Field(ge=0)] = 1.0
     limits: Limits | None = None
     order: Order | None = None
     abs_tol: Tolerance | None = None
@@ -150,23 +164,48 @@ class StdioProblem(_ProblemBase):
     tests: Annotated[list[StdioCase], Field(min_length=1), AfterValidator(_some_weight)]
 
 
-NodeType = Literal["ListNode", "TreeNode"]
+_NODE = "(?:List|Tree)Node"
+_MANY_NODES = rf"(?:typing\.)?[Ll]ist\[(?:{_NODE}|Optional\[{_NODE}\])\]"
+_NODES = re.compile(rf"{_NODE}|{_MANY_NODES}|Optional\[(?:{_NODE}|{_MANY_NODES})\]")
+
+
+def _known_type(text: str) -> str:
+    # A type of nodes that nobody builds would let every program fail on plain lists.
+    if "Node" in text and not _NODES.fullmatch(text):
+        raise ValueError("nodes are ListNode, TreeNode, list[...] of one of them, and Optional[...] of these")
+    return text
+
+
+TypeName = Annotated[str, AfterValidator(_known_type)]
 
 
 class CallProblem(_ProblemBase):
     """A function or method is called once per test; what it returns is compared.
 
-    ``arg_types`` names, per argument, ``ListNode`` or ``TreeNode`` for level-order lists to be built into nodes,
-    any other text for plain data. ``answer_from`` is ``return`` or ``argN`` for the argument changed in place.
+    ``arg_types`` names, per argument, ``ListNode``, ``TreeNode`` or a list of them for level-order lists to be
+    built into nodes; any text without ``Node`` stands for plain data. ``answer_from`` is ``return`` or ``argN``
+    for the argument changed in place, which every test must give.
     """
 
     mode: Literal["call"]
     entry_point: Annotated[str, Field(pattern=r"^[^\W\d]\w*(\.[^\W\d]\w*)?$")]
     tests: Annotated[list[CallCase], Field(min_length=1), AfterValidator(_some_weight)]
-    arg_types: list[str] | None = None
-    return_type: str | None = None
+    arg_types: list[TypeName] | None = None
+    return_type: TypeName | None = None
     answer_from: Annotated[str, Field(pattern=r"^(return|arg\d{1,3})$")] = "return"
     operations: bool = False
+
+    @model_validator(mode="after")
+    def _answer_is_given(self) -> Self:
+        if self.answer_from != "return":
+            needed = int(self.answer_from.removeprefix("arg")) + 1
+            for index, test in enumerate(self.tests):
+                if len(test.args) < needed:
+                    raise ValueError(
+                        f"tests.{index}.args: with `answer_from` {self.answer_from}, at least {needed} needed, "
+                        f"there are {len(test.args)}"
+                    )
+        return self
 
     @model_validator(mode="after")
     def _operations_fit(self) -> Self:
@@ -305,8 +344,3 @@ class ProblemDetail(WireModel):
     detail: str
     errors: list[ErrorDetail] | None = None
     missing: list[str] | None = None
-
-
-def json_safe(value: Any) -> Any:
-    """Return ``value`` with lone surrogates in text replaced, so that it can be encoded as UTF-8."""
-    return value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else value

@@ -40,7 +40,7 @@ def build(value: Any, kind: str) -> Any:
     """Return ``value`` as an argument of type ``kind``: nodes for ListNode and TreeNode, lists of them, or itself."""
     kind = kind.removeprefix("Optional[").removesuffix("]") if kind.startswith("Optional[") else kind
     if many := MANY.match(kind):
-        return [build(item, many.group(1)) for item in value]
+        return value and [build(item, many.group(1)) for item in value]
     if kind == "ListNode":
         return _linked(value)
     if kind == "TreeNode":
@@ -52,7 +52,7 @@ def flatten(value: Any, kind: str) -> Any:
     """Return a result of type ``kind`` as plain data. Raises NotPlainError for a cyclic or too large one."""
     kind = kind.removeprefix("Optional[").removesuffix("]") if kind.startswith("Optional[") else kind
     if many := MANY.match(kind):
-        return [flatten(item, many.group(1)) for item in value]
+        return value and [flatten(item, many.group(1)) for item in value]
     if kind == "ListNode":
         return _unlinked(value)
     if kind == "TreeNode":

@@ -7,9 +7,11 @@ still say which commands there are.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
+
+from service.cli.descriptors import open_closed_descriptors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,6 +31,11 @@ class LazyGroup(click.Group):
     def __init__(self, *, commands: Mapping[str, str], help: str) -> None:  # noqa: A002 -- click's own name
         super().__init__(help=help)
         self._help_lines = commands
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run a command, with standard descriptors that nothing else can come to hold."""
+        open_closed_descriptors()
+        return super().main(*args, **kwargs)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- click's signature
         """Return the names of the commands."""

@@ -13,7 +13,7 @@ and a ``.jsonl`` file one of these a line. A folder is a problem package, or hol
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -72,8 +72,8 @@ class _Labelled(BaseModel):
     code: str | None = None
     completion: str | None = None
     language: str = "python"
-    expect: list[Verdict] | None = None
-    verdicts: list[Verdict] | None = None
+    expect: Annotated[list[Verdict], Field(min_length=1)] | None = None
+    verdicts: Annotated[list[Verdict], Field(min_length=1)] | None = None
     truth: Literal["accept", "reject"] | None = None
 
     @field_validator("expect", mode="before")
@@ -131,6 +131,9 @@ def read_inputs(paths: list[Path], problem_file: Path | None) -> Inputs:
                 inputs.work.extend(_read_json(path))
     except PackageError as error:
         raise InputError(str(error)) from error
+    for name in (*(one.file for one in inputs.work), *(file for file, _ in inputs.skipped)):
+        if name.encode("utf-8", "replace").decode() != name:
+            raise InputError(f"{name}: the file's name is not UTF-8, the report is")
     return inputs
 
 

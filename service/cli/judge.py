@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from comparators import PROFILES
 from service.cli.flags import load_settings
 from service.cli.inputs import InputError, Inputs, Work, read_inputs
 from service.cli.judging import NoSandboxError, judge_all
-from service.cli.report import Result, print_table, report_of, result_of
+from service.cli.report import Report, Result, print_table, report_of, result_of
 from service.errors import NotReadyError
 from service.telemetry import configure_logging
 from service.wire import Judgement, Options
@@ -26,16 +27,18 @@ if TYPE_CHECKING:
     from service.settings import Settings
 
 AS_EXPECTED, DIFFERS, UNUSABLE = 0, 1, 2
+STDOUT_DESCRIPTOR = 1
 
 
 class UnusableError(click.ClickException):
-    """Bad input, or no sandbox to judge it in."""
+    """Bad input, no sandbox to judge it in, or nowhere to write the report."""
 
     exit_code = UNUSABLE
 
 
 @click.command(
-    epilog="Exit status: 0 all as expected, 1 something differs, 2 bad input or no usable sandbox."
+    epilog="Exit status: 0 all as expected, 1 something differs, 2 bad input, no usable sandbox, or no "
+    "report written."
 )
 @click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option(
@@ -86,11 +89,23 @@ def judge(  # noqa: PLR0913 -- one parameter per flag
     except (InputError, NoSandboxError, NotReadyError) as error:
         raise UnusableError(str(error)) from error
     report = report_of(results, inputs.skipped)
-    if as_json:
-        click.echo(report.model_dump_json(indent=2))
-    else:
-        print_table(report)
+    _print(report, as_json=as_json)
     sys.exit(DIFFERS if report.summary.differing else AS_EXPECTED)
+
+
+def _print(report: Report, *, as_json: bool) -> None:
+    try:
+        if as_json:
+            click.echo(report.model_dump_json(indent=2))
+        else:
+            print_table(report)
+        sys.stdout.flush()
+    except (OSError, UnicodeEncodeError) as error:
+        # What is still buffered would fail again at the end of the process and change its exit status.
+        with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
+            os.dup2(nowhere.fileno(), STDOUT_DESCRIPTOR)
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise UnusableError(f"the report cannot be written to standard output: {reason}") from error
 
 
 def _quiet(settings: Settings) -> Settings:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import click
 from pydantic import BaseModel
 from rich.console import Console
 from rich.markup import escape
@@ -76,10 +77,22 @@ def report_of(results: list[Result], skipped: Sequence[tuple[str, str]]) -> Repo
 
 
 def print_table(report: Report) -> None:
-    """Print the report to standard output."""
+    """Print the report to standard output.
+
+    Raises:
+        OSError: it cannot be written there.
+
+    """
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(width=PIPE_WIDTH, highlight=False)
+    # Printed here, since the console itself would end the process with status 1 at a closed pipe.
+    with console.capture() as text:
+        _render(console, report)
+    click.echo(text.get(), nl=False)
+
+
+def _render(console: Console, report: Report) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("file", overflow="fold")
     table.add_column("expected")

@@ -1,7 +1,7 @@
 """``microcoder serve``: the HTTP service, from flags and environment to exit status.
 
 Exit statuses: 0 after SIGTERM or Ctrl-C, 1 where the service cannot run (port in use, no sandbox), 2 for bad
-settings.
+settings, 3 where the application failed to start by a bug of ours, which its log tells.
 """
 
 from __future__ import annotations
@@ -74,6 +74,8 @@ class _Server(uvicorn.Server):
                 app,
                 loop="uvloop",
                 http="httptools",
+                # By default an application that fails to start is served all the same, without its parts.
+                lifespan="on",
                 log_config=None,
                 access_log=False,
                 backlog=LISTEN_BACKLOG,

@@ -50,6 +50,8 @@ def create_app(settings: Settings, worker_command: Sequence[str] = WORKER_COMMAN
         description=DESCRIPTION,
         lifespan=lifespan,
         redoc_url=None,
+        # A redirect would be an answer of another type than the contract's errors.
+        redirect_slashes=False,
     )
     app.include_router(router)
     problem_answers.install(app)

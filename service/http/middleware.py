@@ -74,7 +74,7 @@ class ApiKeyMiddleware:
 
     def __init__(self, app: ASGIApp, keys: Sequence[str]) -> None:
         self._app = app
-        self._keys = [key.encode() for key in keys]
+        self._keys = [coded for key in keys for coded in _codings(key)]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection."""
@@ -85,11 +85,18 @@ class ApiKeyMiddleware:
         await self._app(scope, receive, send)
 
     def _known(self, scope: Scope) -> bool:
-        scheme, _, key = Headers(scope=scope).get("authorization", "").partition(" ")
-        given = key.strip().encode()
+        header = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
+        scheme, _, key = header.partition(b" ")
+        given = key.strip()
         # All keys are compared, so that the time tells nothing about them.
         matches = [secrets.compare_digest(given, known) for known in self._keys]
-        return scheme.lower() == "bearer" and any(matches)
+        return scheme.lower() == b"bearer" and any(matches)
+
+
+def _codings(key: str) -> list[bytes]:
+    """Return the bytes that clients may send for a key: some write letters beyond ASCII as Latin-1."""
+    latin_1 = [key.encode("latin-1")] if max(key) <= "\xff" else []
+    return [key.encode(), *latin_1]
 
 
 def _request_id(given: str | None) -> str:

@@ -15,6 +15,7 @@ from starlette.responses import StreamingResponse
 
 from comparators import PROFILES
 from service.errors import NotReadyError
+from service.http.accept import prefers
 from service.http.body import received
 from service.http.openapi import DESCRIBED, json_body
 from service.wire import Batch, BatchAnswer, Judgement, Submission
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from service.queue.ticket import Ticket
     from service.settings import Settings
 
+JSON = "application/json"
 NDJSON = "application/x-ndjson"
 NO_ISOLATION = "programs run without isolation (sandbox unsafe-process); judge only programs that you trust"
 
@@ -65,7 +67,7 @@ async def evaluate_one(request: Request) -> Response:
         judgement = await _unless_client_leaves(request, _first(ticket))
     finally:
         ticket.cancel()
-    return Response(judgement, media_type="application/json")
+    return Response(judgement, media_type=JSON)
 
 
 @router.post(
@@ -74,21 +76,23 @@ async def evaluate_one(request: Request) -> Response:
 async def evaluate_batch(request: Request) -> Response:
     """Judge many submissions; with `Accept: application/x-ndjson`, one judgement a line as each is ready."""
     ticket = await _queued(request, "batch")
-    if NDJSON in request.headers.get("accept", ""):
+    if prefers(NDJSON, ", ".join(request.headers.getlist("accept")), over=JSON):
         return StreamingResponse(_lines(ticket), media_type=NDJSON)
     try:
         judgements = await _unless_client_leaves(request, _all(ticket))
     finally:
         ticket.cancel()
-    return Response(b'{"judgements":[%b]}' % b",".join(judgements), media_type="application/json")
+    return Response(b'{"judgements":[%b]}' % b",".join(judgements), media_type=JSON)
 
 
+@router.head("/healthz", include_in_schema=False)
 @router.get("/healthz")
 async def healthz() -> dict[str, str]:
     """Tell that the process lives."""
     return {"status": "alive"}
 
 
+@router.head("/readyz", include_in_schema=False)
 @router.get("/readyz", responses={503: DESCRIBED[503]})
 async def readyz(request: Request) -> Readiness:
     """Tell whether submissions can be judged now; where not, why and what to do about it."""

@@ -68,6 +68,22 @@ class Metadata:
     validation: str
 
 
+class _YamlLoader(yaml.SafeLoader):
+    """Refuses a mapping in which a key is repeated: one of its two values would be dropped silently."""
+
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        node = super().compose_mapping_node(anchor)
+        seen: set[tuple[str, str]] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if (key.tag, key.value) in seen:
+                    raise yaml.MarkedYAMLError(
+                        problem=f"duplicate key {key.value!r}", problem_mark=key.start_mark
+                    )
+                seen.add((key.tag, key.value))
+        return node
+
+
 def words(value: object) -> object:
     """Return flags as a list, whether they were written as text, as a list or not at all."""
     if value is None:
@@ -79,11 +95,11 @@ def read_yaml(file: Path) -> dict[str, Any]:
     """Return the mapping in a YAML file; an empty file is an empty mapping.
 
     Raises:
-        PackageError: it is not UTF-8, not YAML, or no mapping.
+        PackageError: it is not UTF-8, not YAML, no mapping, or a key is there twice.
 
     """
     try:
-        data = yaml.safe_load(file.read_text(encoding="utf-8"))
+        data = _YamlLoader(file.read_text(encoding="utf-8")).get_single_data()
     except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
         raise PackageError(file, f"cannot be read: {' '.join(str(error).split())}") from error
     if data is None:

@@ -6,6 +6,7 @@ Folders below them are test groups. Flags for the output validator come down fro
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -44,8 +45,14 @@ def read_tests(root: Path) -> list[PackageTest]:
     return tests
 
 
-def _group(folder: Path, data: Path, inherited: tuple[str, ...]) -> list[PackageTest]:
+def _group(
+    folder: Path, data: Path, inherited: tuple[str, ...], above: frozenset[Path] = frozenset()
+) -> list[PackageTest]:
     if not folder.is_dir():
+        return []
+    real = folder.resolve()
+    if real in above:
+        # A link back to a folder on the way here: its tests are being read already.
         return []
     flags = _flags(folder, inherited)
     tests = []
@@ -54,7 +61,7 @@ def _group(folder: Path, data: Path, inherited: tuple[str, ...]) -> list[Package
         if entry.suffix == ".files" and entry.is_dir():
             raise PackageError(entry, "input files beside standard input are not supported")
         if entry.is_dir():
-            tests += _group(entry, data, flags)
+            tests += _group(entry, data, flags, above | {real})
         elif entry.suffix == ".in":
             tests.append(_test(entry, data, flags))
         elif entry.suffix == ".interaction" and not entry.with_suffix(".in").exists():
@@ -96,9 +103,11 @@ def read_text(file: Path) -> str:
     """Return a file's text with its line ends as they are.
 
     Raises:
-        PackageError: it cannot be read or is not UTF-8.
+        PackageError: it cannot be read, or its text or name is not UTF-8.
 
     """
+    if os.fsencode(file).decode("utf-8", "replace") != str(file):
+        raise PackageError(file, "its name is not UTF-8")
     try:
         return file.read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:

@@ -8,8 +8,9 @@ service alone decides which problems a worker keeps (``Task.forget``), so that t
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
+from service.limits import Defaults
 from service.settings import LogFormat, LogLevel, SandboxKind
-from service.wire import Judgement, Limits, Options, Verdict
+from service.wire import Judgement, Options, Verdict
 
 
 class _Message(BaseModel):
@@ -22,7 +23,7 @@ class WorkerConfig(_Message):
     name: str
     sandbox: SandboxKind
     python: str
-    defaults: Limits
+    defaults: Defaults
     log_level: LogLevel
     log_format: LogFormat
 

@@ -144,6 +144,7 @@ def test_no_code_in_a_completion(judged: Judged) -> None:
 
 
 COMPILING = {
+    "half a surrogate pair": "print(int(input()) * 2)  # \uffff",
     "syntax": "def f(:",
     "indentation": "def f():\nreturn 1",
     "tabs": "if 1:\n\tx = 1\n        y = 2",

@@ -102,6 +102,43 @@ def test_the_coding_follows_the_clients_weights(header: str, coding: str | None)
     assert preferred_coding(header) == coding
 
 
+@pytest.mark.parametrize(
+    ("accept", "streamed"),
+    [
+        ("application/x-ndjson", True),
+        ("Application/X-NDJSON; charset=utf-8", True),
+        ("application/x-ndjson;q=0.5, */*;q=0.1", True),
+        ('text/plain;a=",", application/x-ndjson', True),
+        ("application/x-ndjson, application/json", True),
+        ("application/x-ndjson;q=0", False),
+        ("application/x-ndjson; Q=0.5, application/json", False),
+        ("application/x-ndjson;q=much", False),
+        ("application/x-ndjson-seq", False),
+        ('text/plain;a="application/x-ndjson, application/x-ndjson"', False),
+        ("*/*", False),
+        (";, ,", False),
+    ],
+)
+def test_a_stream_is_what_the_accept_header_prefers(
+    hooked: httpx.Client, accept: str, *, streamed: bool
+) -> None:
+    answer = hooked.post("/evaluate/batch", json={"submissions": [submission()]}, headers={"Accept": accept})
+    assert answer.headers["content-type"] == ("application/x-ndjson" if streamed else "application/json")
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+def test_probes_may_ask_for_the_head_alone(hooked: httpx.Client, path: str) -> None:
+    head, whole = hooked.head(path), hooked.get(path)
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers["content-type"] == whole.headers["content-type"]
+
+
+def test_a_path_with_a_slash_too_many_is_a_404(hooked: httpx.Client) -> None:
+    answer = hooked.post("/evaluate/", json=submission())
+    assert (answer.status_code, answer.json()["type"]) == (404, "not-found")
+    assert answer.headers["content-type"] == "application/problem+json"
+
+
 def test_a_request_id_is_taken_over_or_made(hooked: httpx.Client) -> None:
     def answered(given: str) -> str:
         return str(hooked.get("/healthz", headers={"X-Request-ID": given}).headers["x-request-id"])
@@ -132,6 +169,17 @@ def test_keys_are_asked_for_where_configured_but_not_by_the_probes(
     assert answer.json()["type"] == "unauthorized"
     assert answer.headers["www-authenticate"] == "Bearer"
     assert [client.get(path).status_code for path in ("/healthz", "/readyz")] == [200, 200]
+
+
+def test_a_key_beyond_ascii_is_known_in_either_coding(serve_hooked: Callable[..., httpx.Client]) -> None:
+    client = serve_hooked(api_keys="schlüssel,ключ")
+
+    def status(key: bytes) -> int:
+        return client.get("/version", headers={b"Authorization": b"Bearer " + key}).status_code
+
+    right = ["schlüssel".encode(), "schlüssel".encode("latin-1"), "ключ".encode()]
+    assert [status(key) for key in right] == [200] * 3
+    assert [status(key) for key in (b"schl\xffssel", b"schlssel", b"????")] == [401] * 3
 
 
 def test_readiness_warns_where_nothing_isolates(hooked: httpx.Client) -> None:

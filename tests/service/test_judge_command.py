@@ -180,6 +180,18 @@ BAD_INPUT = [
     ),
     pytest.param(
         "a.json",
+        json.dumps({"problem": DOUBLE, "submissions": [{"code": "", "expect": []}]}),
+        "a.json: submissions.0.expect: List should have at least 1 item",
+        id="no verdict",
+    ),
+    pytest.param(
+        b"\xff.json".decode("utf-8", "surrogateescape"),
+        json.dumps({"code": RIGHT, "problem": DOUBLE}),
+        "the file's name is not UTF-8",
+        id="a name that is not UTF-8",
+    ),
+    pytest.param(
+        "a.json",
         json.dumps({"problem": {**DOUBLE, "comparison": {"profile": "lax"}}, "submissions": [{"code": ""}]}),
         "problem.comparison.profile: 'lax' is none of",
         id="unknown profile",
@@ -225,6 +237,30 @@ def test_an_unusable_sandbox_exits_with_2_and_says_what_to_do(tmp_path: Path) ->
     assert (run.returncode, run.stdout) == (2, "")
     assert "no-python" in run.stderr
     assert "Cure: " in run.stderr
+
+
+@pytest.mark.parametrize("flags", ["--json", "--workers=1"])
+def test_a_report_that_cannot_be_written_exits_with_2(tmp_path: Path, flags: str) -> None:
+    file = written(tmp_path, "a.json", {"code": RIGHT, "problem": DOUBLE})
+    with Path("/dev/full").open("w") as full:
+        run = subprocess.run(
+            [sys.executable, "-m", "service.cli", "judge", flags, file],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=60,
+            cwd=PROBLEMS.parents[1],
+        )  # fmt: skip
+    assert (run.returncode, run.stderr) == (
+        2,
+        "Error: the report cannot be written to standard output: No space left on device\n",
+    )
+
+
+def test_it_works_without_standard_descriptors(tmp_path: Path) -> None:
+    for code, status in ((RIGHT, 0), (WRONG, 1)):
+        file = written(tmp_path, "a.json", {"code": code, "problem": DOUBLE})
+        command = [sys.executable, "-m", "service.cli", "judge", "--workers", "1", str(file)]
+        shell = ["sh", "-c", '"$@" <&- >&- 2>&-', "sh", *command]
+        run = subprocess.run(shell, check=False, timeout=60, cwd=PROBLEMS.parents[1])
+        assert run.returncode == status
 
 
 def test_help_is_answered_without_importing_the_service() -> None:

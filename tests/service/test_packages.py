@@ -62,6 +62,32 @@ def test_other_folders_of_the_data_hold_no_tests(package: Callable[..., Path]) -
     assert len(load_package(root).problem.tests) == 1
 
 
+def test_a_loop_of_folders_is_not_followed_twice(package: Callable[..., Path]) -> None:
+    root = package()
+    (root / "data/secret/again").symlink_to("../secret")
+    (root / "data/sample").symlink_to("secret")
+    tests = load_package(root).problem.tests
+    assert [test.id for test in tests] == ["sample/1", "secret/1"]
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("name: A\nvalidation: default\nname: B\n", "name"),
+        ("limits: {memory: 1, memory: 2048}", "memory"),
+    ],
+)
+def test_a_repeated_key_is_refused_by_name(package: Callable[..., Path], text: str, key: str) -> None:
+    with pytest.raises(PackageError, match=rf"problem\.yaml: .*duplicate key '{key}'"):
+        load_package(package({"problem.yaml": text}))
+
+
+def test_keys_that_a_merge_overrides_are_not_repeated(package: Callable[..., Path]) -> None:
+    text = "base: &base {memory: 512, time_limit: 1}\nlimits: {<<: *base, memory: 64}\n"
+    limits = load_package(package({"problem.yaml": text})).problem.limits
+    assert (limits.cpu_time_s, limits.memory_bytes) == (1.0, 64 * MIB)
+
+
 LIMITS = [
     pytest.param({}, (None, 2048 * MIB, None), id="none given"),
     pytest.param({"problem.yaml": "limits: {time_limit: 1.5}"}, (1.5, 2048 * MIB, None), id="2023-07"),

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from service.cli.flags import NO_FLAG, load_settings
 from service.cli.serve import serve
+from service.limits import Defaults, effective
 from service.settings import Settings, default_python
 from service.wire import Limits
 
@@ -31,8 +32,8 @@ def test_defaults_are_those_of_the_contract() -> None:
     assert settings.maxima == Limits(
         cpu_time_s=60, wall_time_s=180, memory_bytes=4 << 30, output_bytes=256 << 20, processes=256
     )
-    assert settings.defaults == Limits(
-        cpu_time_s=6, memory_bytes=1 << 30, output_bytes=16 << 20, processes=32
+    assert settings.defaults == Defaults(
+        cpu_time_s=6, memory_bytes=1 << 30, output_bytes=16 << 20, processes=32, max_wall_time_s=180
     )
     assert settings.max_body_bytes == 256 << 20
     assert settings.workers >= 1
@@ -58,6 +59,32 @@ def test_keys_are_split_and_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = Settings()
     assert [key.get_secret_value() for key in settings.api_keys] == ["one", "two"]
     assert "two" not in repr(settings)
+
+
+@pytest.mark.parametrize("value", ["", " , ", "\udcff"])
+def test_a_value_without_a_usable_key_does_not_leave_the_service_open(
+    value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MICROCODER_API_KEYS", value)
+    with pytest.raises(click.UsageError, match="MICROCODER_API_KEYS"):
+        load_settings({})
+
+
+def test_a_wall_time_that_nobody_names_keeps_to_the_maximum() -> None:
+    def wall_time_s(flags: dict[str, str], **limits: float) -> float:
+        return effective(load_settings(flags).defaults, Limits.model_validate(limits)).wall_time_s
+
+    low = {"max_wall_time_s": "3"}
+    assert wall_time_s(low) == 3
+    assert wall_time_s(low, cpu_time_s=0.2) == 2.4
+    assert wall_time_s(low, cpu_time_s=0.2, wall_time_s=2.9) == 2.9
+    assert wall_time_s({}) == 14
+
+
+def test_a_wall_time_below_the_cpu_time_is_refused_naming_both() -> None:
+    with pytest.raises(click.UsageError, match=r"default_wall_time_s \(5.0\).*default_cpu_time_s \(6.0\)"):
+        load_settings({"default_wall_time_s": "5"})
+    assert load_settings({"default_wall_time_s": "6"}).defaults.wall_time_s == 6
 
 
 def test_settings_are_frozen() -> None:

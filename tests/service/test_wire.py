@@ -32,7 +32,18 @@ def _problem(base: dict[str, Any], **changes: Any) -> dict[str, Any]:
         pytest.param(_problem(CALL, entry_point="Solution.twoSum"), id="method"),
         pytest.param(_problem(CALL, entry_point="größe"), id="names need not be ASCII"),
         pytest.param(
-            _problem(CALL, answer_from="arg12", arg_types=["ListNode"], return_type="TreeNode"), id="nodes"
+            _problem(CALL, answer_from="arg0", arg_types=["ListNode"], return_type="TreeNode"), id="nodes"
+        ),
+        pytest.param(
+            _problem(
+                CALL,
+                arg_types=["list[ListNode]", "Optional[TreeNode]", "typing.List[Optional[ListNode]]", "int"],
+                return_type="Optional[List[TreeNode]]",
+            ),
+            id="lists of nodes",
+        ),
+        pytest.param(
+            _problem(STDIO, limits={"memory_bytes": 1e9, "cpu_time_s": 3}), id="one type of numbers"
         ),
         pytest.param(
             _problem(OPERATIONS, tests=[{"args": [["C", "m"], [[], [1]]], "expected": [None, 2]}]),
@@ -99,6 +110,19 @@ def test_accepts(body: dict[str, Any]) -> None:
         pytest.param(_problem(CALL, entry_point="a.b.c"), "entry_point", id="too deep an entry point"),
         pytest.param(_problem(CALL, entry_point="__import__('os')"), "entry_point", id="an expression"),
         pytest.param(_problem(CALL, answer_from="args"), "answer_from", id="unknown answer"),
+        pytest.param(_problem(CALL, answer_from="arg1"), "tests.0.args", id="an answer that no test gives"),
+        *(
+            pytest.param(_problem(CALL, arg_types=["int", kind]), "'arg_types', 1", id=f"argument {kind}")
+            for kind in ("Node", "list[list[ListNode]]", "ListNode | None", "Optional[ListNode", "ListNode]")
+        ),
+        pytest.param(_problem(CALL, return_type="GraphNode"), "return_type", id="a result of unknown nodes"),
+        *(
+            pytest.param(_problem(STDIO, limits={limit: value}), limit, id=f"{limit} {value!r}")
+            for limit in ("cpu_time_s", "memory_bytes", "processes")
+            for value in (True, "3")
+        ),
+        pytest.param(_problem(STDIO, limits={"memory_bytes": 1e9 + 0.5}), "memory_bytes", id="half a byte"),
+        pytest.param(_problem(STDIO, comparison={"abs_tol": "1e-3"}), "abs_tol", id="tolerance as text"),
         pytest.param(_problem(CALL, tests=[{"args": 1, "expected": 1}]), "args", id="args is no list"),
         pytest.param(
             _problem(OPERATIONS, tests=[{"args": [["C"], []], "expected": []}]),
@@ -128,6 +152,13 @@ def test_maxima_hold_for_problems_and_single_tests(limit: str) -> None:
                     Submission.model_validate(body, context=context)
             else:
                 Submission.model_validate(body, context=context)
+
+
+def test_a_maximum_is_told_in_full() -> None:
+    """Two numbers that differ in their last digit read differently."""
+    context = {"maxima": Limits(memory_bytes=1 << 32)}
+    with pytest.raises(ValidationError, match=r"4294967297 is over .* 4294967296"):
+        Submission.model_validate(_problem(STDIO, limits={"memory_bytes": (1 << 32) + 1}), context=context)
 
 
 def test_batch_refuses_an_id_twice_but_not_two_without() -> None:
