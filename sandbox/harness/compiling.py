@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 MAX_CODE_BYTES = 256 << 20
+IN_PRELUDE = b"p"  # written before the prelude runs: alone, it says that the process died there
 PATH = f"{workspace.SOURCE}/program.py"
 
 
@@ -23,10 +24,12 @@ class Loaded:
     ``names`` are those that the program finds defined.
     """
 
-    def __init__(self, spec: dict[str, Any], *, message: str = "", code: bytes = b"") -> None:
+    def __init__(
+        self, spec: dict[str, Any], *, message: str = "", code: bytes = b"", broken_prelude: bool = False
+    ) -> None:
         self.spec = spec
         self.ok = bool(code)
-        self.broken_prelude = False
+        self.broken_prelude = broken_prelude
         self.message = message
         self.code = code
         self.names: dict[str, Any] = prelude.provide(spec) if code else {}
@@ -45,11 +48,12 @@ def load(spec_fd: int, message: dict[str, Any]) -> Loaded:
     with os.fdopen(reader, "rb") as file:
         answer = file.read(MAX_CODE_BYTES)
     _, status = os.waitpid(pid, 0)
+    if answer != IN_PRELUDE:
+        answer = answer.removeprefix(IN_PRELUDE)
     if answer[:1] == b"C" and status == 0:
         return Loaded(spec, code=answer[1:])
-    loaded = Loaded(spec, message=answer[1:].decode("utf-8", "replace") or _why(status))
-    loaded.broken_prelude = answer[:1] == b"P"
-    return loaded
+    text = answer[1:].decode("utf-8", "replace") or _why(status)
+    return Loaded(spec, message=text, broken_prelude=answer[:1] in (IN_PRELUDE, b"P"))
 
 
 def _why(status: int) -> str:
@@ -86,7 +90,6 @@ def _compile(spec: dict[str, Any], writer: int, limits: dict[str, Any]) -> None:
     import warnings
 
     warnings.simplefilter("ignore")
-    broken = _try_prelude(spec["prelude"]) if spec["prelude"] else ""
     try:
         source.encode("utf-8")
         code = compile(source.removeprefix("\ufeff"), PATH, "exec", dont_inherit=True)
@@ -97,7 +100,11 @@ def _compile(spec: dict[str, Any], writer: int, limits: dict[str, Any]) -> None:
         answer = f"EUnicodeEncodeError: the program is not valid UTF-8 at character {error.start}".encode()
     except (ValueError, MemoryError, RecursionError, OverflowError) as error:
         answer = f"E{type(error).__name__}: {error}".encode("utf-8", "replace")
-    view = memoryview(b"P" + broken.encode("utf-8", "replace") if broken else answer)
+    if spec["prelude"]:
+        os.write(writer, IN_PRELUDE)
+        broken = _try_prelude(spec["prelude"])
+        answer = b"P" + broken.encode("utf-8", "replace") if broken else answer
+    view = memoryview(answer)
     while view:
         view = view[os.write(writer, view) :]
     os._exit(0)

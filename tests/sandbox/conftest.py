@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sandbox import AssertInput, CallInput, Limits, Program, RunResult, Sandbox, StdioInput
+from sandbox import AssertInput, CallInput, Limits, Program, RunResult, Sandbox, Session, StdioInput
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 # Enough for any program here on a machine that does other things as well.
 LIMITS = Limits(cpu_time_s=4.0, wall_time_s=20.0, memory_bytes=512 << 20, output_bytes=4 << 20)
@@ -51,3 +51,10 @@ def check(sandbox: Sandbox) -> Callable[..., RunResult]:
             return session.run(AssertInput(test), limits)
 
     return run
+
+
+@pytest.fixture(scope="module")
+def session(sandbox: Sandbox) -> Iterator[Session]:
+    """Give one session, shared by a module's runs, of a program that executes its standard input."""
+    with sandbox.session(Program("exec(open(0).read())"), LIMITS) as opened:
+        yield opened

@@ -1,37 +1,14 @@
 """What a program can see and reach: itself, a read-only system, a private folder, and nothing else."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from sandbox import End, Limits, Program, RunResult, Sandbox, Session, StdioInput
+from sandbox import End, Program, RunResult, Sandbox, Session, StdioInput
+from tests.sandbox.inside import LIMITS, lines, outcomes
 
 Script = Callable[..., RunResult]
-
-LIMITS = Limits(cpu_time_s=3.0, wall_time_s=15.0, memory_bytes=512 << 20, output_bytes=1 << 20)
-
-
-@pytest.fixture(scope="module")
-def session(sandbox: Sandbox) -> Iterator[Session]:
-    """Give one session that all runs of this file share."""
-    with sandbox.session(Program("exec(open(0).read())"), LIMITS) as opened:
-        yield opened
-
-
-def lines(session: Session, source: str) -> list[str]:
-    result = session.run(StdioInput(source.encode()), LIMITS)
-    assert (result.end, result.exit_code) == (End.EXITED, 0), result
-    return result.stdout.decode().splitlines()
-
-
-def outcomes(session: Session, attempts: dict[str, str], setup: str = "") -> dict[str, str]:
-    """Evaluate each attempt on its own; give what it evaluates to, or the kind of exception."""
-    source = (
-        f"{setup}\nfor name, text in {attempts!r}.items():\n    try: print(name, '|', eval(text))\n"
-        "    except Exception as error: print(name, '|', type(error).__name__)\n"
-    )
-    return dict(line.split(" | ", 1) for line in lines(session, source))
 
 
 def test_no_socket_can_be_made_but_pairs(session: Session) -> None:

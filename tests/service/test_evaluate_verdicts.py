@@ -107,8 +107,8 @@ def test_a_broken_test_is_our_failure_whatever_the_program(
 @pytest.mark.parametrize("problem", [DOUBLE, CALL, ASSERT], ids=["stdio", "call", "assert"])
 @pytest.mark.parametrize(
     ("prelude", "broken"),
-    [("import zork", True), ("def (", True), ("import math", False)],
-    ids=["missing module", "syntax", "sound"],
+    [("import zork", True), ("def (", True), ("import os\nos._exit(0)", True), ("import math", False)],
+    ids=["missing module", "syntax", "leaves", "sound"],
 )
 def test_a_broken_prelude_is_never_the_programs_fault(
     judged: Judged,
