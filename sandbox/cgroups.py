@@ -7,9 +7,9 @@ processes, files in its tmpfs, kernel buffers behind its pipes.
 from __future__ import annotations
 
 import os
+import secrets
 import time
 from contextlib import suppress
-from itertools import count
 from pathlib import Path
 
 PREFIX = "microcoder-"
@@ -24,7 +24,6 @@ class MemoryGroups:
 
     def __init__(self, parent: Path) -> None:
         self._parent = parent
-        self._numbers = count()
 
     @classmethod
     def available(cls) -> MemoryGroups | None:
@@ -46,7 +45,7 @@ class MemoryGroups:
 
     def create(self) -> MemoryGroup:
         """Make a group. Raises OSError."""
-        path = self._parent / f"{PREFIX}{os.getpid()}-{next(self._numbers)}"
+        path = self._parent / f"{PREFIX}{os.getpid()}-{secrets.token_hex(6)}"
         path.mkdir()
         return MemoryGroup(path)
 
@@ -65,6 +64,7 @@ class MemoryGroup:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._base_bytes = 0
+        self._peak = -1
 
     @property
     def entrance(self) -> Path:
@@ -83,11 +83,21 @@ class MemoryGroup:
             order.reverse()  # the limit with swap may never be below the one without
         for file in order:
             file.write_text(str(bound_bytes))
-        (self._path / "memory.max_usage_in_bytes").write_text("0")
+        self.restart_peak()
+
+    def restart_peak(self) -> None:
+        """Start a new peak without measuring anew what the limit and the peak start from. Raises OSError."""
+        os.pwrite(self._peak_fd(), b"0", 0)
 
     def peak_bytes(self) -> int:
         """Return the most that was used since ``limit`` was last called, above what was used then."""
-        return max(0, int((self._path / "memory.max_usage_in_bytes").read_text()) - self._base_bytes)
+        return max(0, int(os.pread(self._peak_fd(), 32, 0)) - self._base_bytes)
+
+    def _peak_fd(self) -> int:
+        # Kept open: it is read for every test.
+        if self._peak < 0:
+            self._peak = os.open(self._path / "memory.max_usage_in_bytes", os.O_RDWR | os.O_CLOEXEC)
+        return self._peak
 
     def oom_kills(self) -> int:
         """Return how many processes were killed so far because the limit was reached."""
@@ -96,6 +106,9 @@ class MemoryGroup:
 
     def remove(self) -> None:
         """Remove the group once its last process is gone."""
+        if self._peak >= 0:
+            os.close(self._peak)
+            self._peak = -1
         deadline = time.monotonic() + REMOVAL_TIMEOUT_S
         pause_s = FIRST_REMOVAL_PAUSE_S
         while True:

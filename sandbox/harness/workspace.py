@@ -7,7 +7,8 @@ import os
 ROOT = os.environ.get("MICROCODER_BOX", "/box")
 WORK = f"{ROOT}/work"
 SOURCE = f"{ROOT}/source"
-FOLDERS = (WORK, SOURCE, f"{ROOT}/tmp", f"{ROOT}/shm")  # noqa: S108 - private to the jail
+TMP = f"{ROOT}/tmp"
+FOLDERS = (WORK, SOURCE, TMP, f"{ROOT}/shm")
 
 
 def prepare() -> None:
