@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import socket
 import struct
 import time
@@ -12,6 +13,7 @@ from sandbox import protocol
 from sandbox.errors import SandboxBrokenError
 from sandbox.facts import CallInput, CompileResult, Limits, RunInput, RunResult, StdioInput
 from sandbox.harness import clocks, forks, messages, plain
+from sandbox.harness.compiling import IN_PRELUDE
 from sandbox.streams import REPORT_SLACK_BYTES, captures, memory_file, pipe
 from sandbox.zygotes import Ending, Zygote, receive_with_sender
 
@@ -61,20 +63,14 @@ class WarmProcess:
 
     def compiled(self, cpu_time_s: float) -> CompileResult:
         """Wait until the program is loaded. Raises SandboxBrokenError."""
-        started = time.monotonic()
         limits = (cpu_time_s, cpu_time_s * clocks.HARD_WALL_FACTOR)
-        wait_s = clocks.first_look_s(*limits)
-        while not self._poller.poll(wait_s * 1000):
-            used_s = sum(map(clocks.used_s, clocks.descendants(self._zygote.pid)))
-            killed, wait_s = clocks.exceeded(used_s, time.monotonic() - started, limits, 0.0)
-            if killed:
-                return CompileResult(ok=False, message="compiling took too much time or memory")
-        try:
-            data, self._pid = receive_with_sender(self._channel)
-        except OSError:
-            data = b""
+        started = time.monotonic()
+        data = self._answer(started, limits)
+        in_prelude = data == IN_PRELUDE
+        if in_prelude:
+            data = self._answer(started, limits)
         if not data:
-            return self._not_compiled()
+            return self._not_compiled(in_prelude=in_prelude)
         self._channel.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
         self._channel.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, QUIET)
         facts = messages.outside(data)
@@ -86,13 +82,29 @@ class WarmProcess:
             broken_prelude=facts["broken_prelude"] == "True",
         )
 
-    def _not_compiled(self) -> CompileResult:
-        """Tell why the process died before any of the program ran."""
+    def _answer(self, started: float, limits: tuple[float, float]) -> bytes:
+        """Return the next message while nothing of the program runs yet; none where the process ends or has to be."""
+        wait_s = clocks.first_look_s(*limits)
+        while not self._poller.poll(wait_s * 1000):
+            used_s = sum(map(clocks.used_s, clocks.descendants(self._zygote.pid)))
+            killed, wait_s = clocks.exceeded(used_s, time.monotonic() - started, limits, 0.0)
+            if killed:
+                return b""
+        try:
+            data, self._pid = receive_with_sender(self._channel)
+        except OSError:
+            return b""
+        return data
+
+    def _not_compiled(self, *, in_prelude: bool) -> CompileResult:
+        """Tell why the process ended, or had to be ended, before any of the program ran."""
         ending = self._end()
-        if ending.status is None or not os.WIFSIGNALED(ending.status):
+        if in_prelude:
+            return CompileResult(ok=False, message="it does not end, or ends its process", broken_prelude=True)
+        if ending.status is not None and not os.WIFSIGNALED(ending.status):
             raise SandboxBrokenError(f"a program's process did not start: {self._zygote.log() or 'no message'}")
-        message = protocol.compiler_death(os.WTERMSIG(ending.status))
-        return CompileResult(ok=False, message=message)
+        number = os.WTERMSIG(ending.status) if ending.status is not None else signal.SIGKILL
+        return CompileResult(ok=False, message=protocol.compiler_death(number))
 
     def _connect(self) -> None:
         try:

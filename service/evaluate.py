@@ -95,6 +95,7 @@ def _judge(
     program = _program(code or "", submission.language, problem)
     try:
         with Run(problem, program, context, options.isolation) as run:
+            isolation = "none" if isolation == "none" else run.isolation
             if run.compiled.broken_prelude:
                 message = f"the problem's prelude is no good: {shortened(run.compiled.message)}"
                 return _Outcome(Verdict.IE, message, isolation)

@@ -97,6 +97,7 @@ class Run:
         self._stack = ExitStack()
         self._checker: Checker | None = None
         self._limits = effective(context.defaults, problem.limits)
+        self._with_grace = _with_grace(self._limits)
         self._session: Session
         self.shared = False
 
@@ -116,7 +117,7 @@ class Run:
 
     def _open(self) -> None:
         self._session = self._context.sandbox.session(
-            self._program, self._limits, isolation=self._isolation
+            self._program, self._with_grace, isolation=self._isolation
         )
 
     def tests(self, order: Sequence[int]) -> Iterator[Ran]:
@@ -145,7 +146,7 @@ class Run:
         return ran
 
     def _once(self, index: int, test: wire.Case, limits: Limits, *, fresh: bool) -> Ran:
-        given = replace(limits, cpu_time_s=GRACE * limits.cpu_time_s)
+        given = self._with_grace if limits is self._limits else _with_grace(limits)
         result = self._session.run(_given(test), given, fresh=fresh)
         self.shared = self.shared or result.shared
         finding = verdicts.of_run(result, self._problem.mode, limits)
@@ -194,6 +195,10 @@ class Run:
             )
         opinion = self._checker.check(*texts)
         return Comparison(opinion.accepted, "checker" if opinion.accepted else None, opinion.message)
+
+
+def _with_grace(limits: Limits) -> Limits:
+    return replace(limits, cpu_time_s=GRACE * limits.cpu_time_s)
 
 
 def _doubtful(ran: Ran, limits: Limits) -> bool:

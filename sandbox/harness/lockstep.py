@@ -4,6 +4,7 @@ This is the program's own process. What it says of itself is believed only as fa
 is over. Outputs are compared, time and memory are measured, outside. A test that does not end well ends the process,
 with the exit status that a fresh interpreter would have. Messages on the channel:
 
+    from here:  "p"                                             the problem's prelude is tried; alone, it has ended us
     from here:  ok, message, broken_prelude                     after loading; nothing of the program has run
     to here:    "g" and, for a call, its arguments              run the next test
     from here:  "p" and a part of the record of a test
@@ -49,7 +50,10 @@ class Prepared:
             interpreter.lift_c_recursion(spec["stack_bytes"])
         channel = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET, 0, CHANNEL_FD)
         code, message = compiling.compiled(spec["source"])
-        broken = compiling.try_prelude(spec["prelude"]) if spec["prelude"] else ""
+        broken = ""
+        if spec["prelude"]:
+            channel.send(compiling.IN_PRELUDE)
+            broken = compiling.try_prelude(spec["prelude"])
         if code is None or broken:
             channel.send(_loaded(ok=False, message=broken or message, broken_prelude=bool(broken)))
             os._exit(0)

@@ -190,7 +190,7 @@ def _opened(mode: str, errors: str, fd: int | None = None) -> TextIOWrapper:
     # Not the ones that the interpreter made when it started: those know what the harness's descriptors were.
     number = fd if fd is not None else int(mode == "w")
     raw = FileIO(number, mode, closefd=False)
-    raw.name = STREAM_NAMES[number]  # type: ignore[assignment]
+    raw.name = STREAM_NAMES[number]
     buffer = BufferedReader(raw) if mode == "r" else BufferedWriter(raw)
     stream = TextIOWrapper(buffer, "utf-8", errors, line_buffering=number == 2)  # noqa: PLR2004 - standard error
     stream.mode = mode  # type: ignore[misc]  # as open() does
