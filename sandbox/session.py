@@ -76,6 +76,9 @@ class Session:
 
     def close(self) -> None:
         """End everything that belongs to this session."""
+        self._end_jail()
+
+    def _end_jail(self) -> None:
         if self._jail is not None:
             self._jail.end()
             self._jail = None
@@ -94,13 +97,14 @@ class Session:
 
     def _run(self, given: RunInput, limits: Limits, *, shared: bool) -> RunResult:
         if self._jail is None and not self._start(headroom=RESTART_HEADROOM).ok:
-            self.close()
+            self._end_jail()
         jail = self._running()
         if jail.group is not None:
             jail.group.limit(limits.memory_bytes)
         kills_before = jail.group.oom_kills() if jail.group else 0
         with _Pipes(given, limits) as pipes:
-            message = protocol.request(limits, by_group=jail.group is not None, disk_bytes=self._disk_bytes)
+            pipes.theirs += self._further_descriptors()
+            message = self._request(limits, by_group=jail.group is not None)
             self._send(jail, message | {"shared": shared}, pipes.theirs)
             pipes.close_theirs()
             answer = self._watch(jail, pipes, limits)
@@ -110,7 +114,7 @@ class Session:
             peak_bytes = jail.group.peak_bytes() if jail.group else None
             if answer is None or not answer.clean:
                 log = jail.log()
-                self.close()
+                self._end_jail()
                 if answer is None and not killed_for_memory:
                     raise SandboxBrokenError(
                         f"the harness died in the middle of a run: {log or 'no message'}"
@@ -119,15 +123,16 @@ class Session:
                 answer, limits, pipes.captures, killed_for_memory=killed_for_memory, peak_bytes=peak_bytes
             )
 
-    def _running(self) -> Launched:
-        if self._jail is None:
-            raise SandboxBrokenError("the jail could not be started again")
-        return self._jail
+    def _request(self, limits: Limits, *, by_group: bool) -> dict[str, Any]:
+        """Return what the harness is told of a run."""
+        return protocol.request(limits, by_group=by_group, disk_bytes=self._disk_bytes)
 
-    def _start(self, headroom: int = 1) -> CompileResult:
-        jail = self._jail = self._launcher.launch()
-        if jail.group is not None:
-            jail.group.limit(headroom * self._memory_bytes)
+    def _further_descriptors(self) -> list[int]:
+        """Return new descriptors that a run gets besides its streams."""
+        return []
+
+    def _loading(self) -> tuple[dict[str, Any], dict[str, Any], list[int]]:
+        """Return how the harness loads the program: its request, what is to be loaded, descriptors that stay ours."""
         program = self._program
         spec = {
             "source": program.source,
@@ -139,14 +144,26 @@ class Session:
             "answer_from": program.answer_from,
             "operations": program.operations,
         }
+        return {"op": "load"}, spec, []
+
+    def _running(self) -> Launched:
+        if self._jail is None:
+            raise SandboxBrokenError("the jail could not be started again")
+        return self._jail
+
+    def _start(self, headroom: int = 1) -> CompileResult:
+        jail = self._jail = self._launcher.launch()
+        if jail.group is not None:
+            jail.group.limit(headroom * self._memory_bytes)
+        operation, spec, fds = self._loading()
         fd = memory_file(messages.to_harness(spec))
         try:
             space = 0 if jail.group else headroom * self._memory_bytes
             cpu_time_s = headroom * self._compile_cpu_time_s
             self._send(
                 jail,
-                {"op": "load", "compile_cpu_time_s": cpu_time_s, "address_space_bytes": space},
-                [fd],
+                operation | {"compile_cpu_time_s": cpu_time_s, "address_space_bytes": space},
+                [fd, *fds],
             )
         finally:
             os.close(fd)
@@ -158,7 +175,7 @@ class Session:
         if not answer:
             out_of_memory = jail.group is not None and jail.group.oom_kills() > 0
             log = jail.log()
-            self.close()
+            self._end_jail()
             if out_of_memory:
                 return CompileResult(ok=False, message="compiling took too much memory")
             raise SandboxBrokenError(f"the jail did not start: {log or 'no message'}")
@@ -174,7 +191,7 @@ class Session:
             socket.send_fds(jail.channel, [messages.to_harness(message)], fds)
         except OSError as error:
             log = jail.log()
-            self.close()
+            self._end_jail()
             raise SandboxBrokenError(f"the harness is gone: {log or error}") from error
 
     def _watch(self, jail: Launched, pipes: _Pipes, limits: Limits) -> protocol.Ended | None:

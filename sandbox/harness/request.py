@@ -17,6 +17,7 @@ class Request:
         self.cpu_time_s: float = message["cpu_time_s"]
         self.wall_time_s: float = message["wall_time_s"]
         self.address_space_bytes: int = message["address_space_bytes"]
+        self.data_bytes: int = message.get("data_bytes", 0)
         self.stack_bytes: int = message["stack_bytes"]
         self.file_bytes: int = message["file_bytes"]
         self.processes: int = message["processes"]
@@ -41,6 +42,8 @@ class Request:
         }
         if self.address_space_bytes:
             limits[resource.RLIMIT_AS] = self.address_space_bytes
+        if self.data_bytes:
+            limits[resource.RLIMIT_DATA] = self.data_bytes
         for kind, value in limits.items():
             bounded = _at_most_hard(kind, value)
             resource.setrlimit(kind, (bounded, bounded))

@@ -1,0 +1,77 @@
+"""The languages of this machine besides Python: finds them, and opens sessions for programs in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from sandbox.compiled import CompiledSession, Compiler
+from sandbox.facts import Limits, Program
+from sandbox.interpreter import Interpreter
+from sandbox.jail import Extras
+from sandbox.language_data import MIB, LanguageData, Variant, read_all
+from sandbox.launch import JailLauncher
+from sandbox.settings import SandboxSettings
+from sandbox.toolchains import Toolchain, find
+
+
+def variants(name: str | None = None) -> Iterator[tuple[LanguageData, Variant]]:
+    """Give every variant of every language, or those that go by ``name``, found on this machine or not."""
+    for data in read_all():
+        for variant in data.variants:
+            if name is None or name == variant.name or name in variant.aliases:
+                yield data, variant
+
+
+class Compilers:
+    """Compilers that were asked for so far, each with its two kinds of jails."""
+
+    def __init__(self, settings: SandboxSettings, interpreter: Interpreter, *, proc: bool) -> None:
+        self._settings = settings
+        self._interpreter = interpreter
+        self._proc = proc
+        self._known: dict[str, Compiler] = {}
+        self._launchers: list[JailLauncher] = []
+
+    def session(self, program: Program, limits: Limits) -> CompiledSession:
+        """Compile a program. Raises SandboxBrokenError; ValueError where that is not possible here at all."""
+        if program.mode != "stdio" or program.prelude:
+            raise ValueError(f"programs in {program.language} are run in stdio mode only, without a prelude")
+        compiler = self._known.get(program.language) or self._open(program.language)
+        return CompiledSession(compiler, program.source, limits, disk_bytes=self._settings.disk_bytes)
+
+    def close(self) -> None:
+        """Give up what was opened. Sessions must be closed before."""
+        for launcher in self._launchers:
+            launcher.close()
+        self._launchers.clear()
+        self._known.clear()
+
+    def _open(self, name: str) -> Compiler:
+        for data, variant in variants(name):
+            toolchain = find(data)
+            if toolchain is not None:
+                compiler = self._known[name] = self._prepared(data, variant, toolchain)
+                return compiler
+        raise ValueError(f"no such language here: {name!r}")
+
+    def _prepared(self, data: LanguageData, variant: Variant, toolchain: Toolchain) -> Compiler:
+        disk_bytes = data.compile.disk_mib * MIB
+        needs_toolchain = data.run.needs_toolchain
+        return Compiler(
+            data=data,
+            variant=variant,
+            toolchain=toolchain,
+            compiling=self._launcher(
+                replace(self._settings, disk_bytes=disk_bytes),
+                toolchain.extras(data.compile, with_toolchain=True),
+            ),
+            running=self._launcher(
+                self._settings, toolchain.extras(data.run, with_toolchain=needs_toolchain)
+            ),
+        )
+
+    def _launcher(self, settings: SandboxSettings, extras: Extras) -> JailLauncher:
+        launcher = JailLauncher(settings, self._interpreter, proc=self._proc, extras=extras)
+        self._launchers.append(launcher)
+        return launcher
