@@ -13,6 +13,7 @@ from sandbox.facts import (
     RunResult,
     StdioInput,
 )
+from sandbox.language_data import CodeMarks
 from sandbox.sandbox import Language, Sandbox, languages, open_sandbox
 from sandbox.session import Session
 from sandbox.settings import SandboxKind, SandboxSettings
@@ -20,6 +21,7 @@ from sandbox.settings import SandboxKind, SandboxSettings
 __all__ = [
     "AssertInput",
     "CallInput",
+    "CodeMarks",
     "CompileResult",
     "End",
     "Language",

@@ -18,7 +18,6 @@ SOURCE = "/box/source"
 WORK = "/box/work"
 MESSAGE_BYTES = 1 << 20
 MAX_MESSAGE_CHARACTERS = 4000
-WALL_FACTOR = 2
 SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
 MFD_EXEC = 0x10  # linux/memfd.h; kernels before 6.3 refuse it, and make such files executable by themselves
 
@@ -75,7 +74,7 @@ def _compile(compiler: Compiler, source: str, output: int) -> CompileResult | No
     values = {"source": f"{SOURCE}/{name}", "output": made}
     limits = Limits(
         cpu_time_s=step.cpu_time_s,
-        wall_time_s=WALL_FACTOR * step.cpu_time_s,
+        wall_time_s=step.wall_time_s,
         memory_bytes=step.memory_mib * MIB,
         output_bytes=MESSAGE_BYTES,
         processes=step.processes,

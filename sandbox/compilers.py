@@ -9,18 +9,10 @@ from sandbox.compiled import CompiledSession, Compiler
 from sandbox.facts import Limits, Program
 from sandbox.interpreter import Interpreter
 from sandbox.jail import Extras
-from sandbox.language_data import MIB, LanguageData, Variant, read_all
+from sandbox.language_data import MIB, CodeMarks, LanguageData, Variant, read_all
 from sandbox.launch import JailLauncher
 from sandbox.settings import SandboxSettings
 from sandbox.toolchains import Toolchain, find
-
-
-def variants(name: str | None = None) -> Iterator[tuple[LanguageData, Variant]]:
-    """Give every variant of every language, or those that go by ``name``, found on this machine or not."""
-    for data in read_all():
-        for variant in data.variants:
-            if name is None or name == variant.name or name in variant.aliases:
-                yield data, variant
 
 
 class Compilers:
@@ -30,6 +22,7 @@ class Compilers:
         self._settings = settings
         self._interpreter = interpreter
         self._proc = proc
+        self._languages: list[LanguageData] | None = None
         self._known: dict[str, Compiler] = {}
         self._launchers: list[JailLauncher] = []
 
@@ -40,6 +33,10 @@ class Compilers:
         compiler = self._known.get(program.language) or self._open(program.language)
         return CompiledSession(compiler, program.source, limits, disk_bytes=self._settings.disk_bytes)
 
+    def code_marks(self, language: str) -> CodeMarks:
+        """Return how completions mark code in ``language``, whether or not its toolchain is here."""
+        return next((data.marks for data, _ in self._variants(language)), CodeMarks())
+
     def close(self) -> None:
         """Give up what was opened. Sessions must be closed before."""
         for launcher in self._launchers:
@@ -48,12 +45,20 @@ class Compilers:
         self._known.clear()
 
     def _open(self, name: str) -> Compiler:
-        for data, variant in variants(name):
+        for data, variant in self._variants(name):
             toolchain = find(data)
             if toolchain is not None:
                 compiler = self._known[name] = self._prepared(data, variant, toolchain)
                 return compiler
         raise ValueError(f"no such language here: {name!r}")
+
+    def _variants(self, name: str) -> Iterator[tuple[LanguageData, Variant]]:
+        if self._languages is None:
+            self._languages = read_all()
+        for data in self._languages:
+            for variant in data.variants:
+                if name == variant.name or name in variant.aliases:
+                    yield data, variant
 
     def _prepared(self, data: LanguageData, variant: Variant, toolchain: Toolchain) -> Compiler:
         disk_bytes = data.compile.disk_mib * MIB

@@ -1,12 +1,13 @@
 """Languages other than Python as data: one small file each in ``languages/``, read into the types below.
 
-A file names the program's ``source`` file and the ``output`` of its compiler, ``fence_tags`` (the words that mark its
-code in a model's completion), one or more ``[[variants]]`` (a name, aliases, a description, options), and three tables:
+A file names the program's ``source`` file and the ``output`` of its compiler, one or more ``[[variants]]`` (a name,
+aliases, a description, options), and four tables:
 
-- ``[toolchain]``: ``commands`` that must be found, the first of which decides on ``home``; ``version``, the command that
-  prints it; ``oldest``, the first version that will do; ``home``, a command that prints the folder in which the
-  commands lie in ``bin`` (a single word: that command's own folder), for toolchains that are not spread over the
-  system; ``folders`` that a compiler reads besides (patterns, where they exist).
+- ``[marks]``: how its code is found in a model's completion (``CodeMarks``).
+- ``[toolchain]``: ``commands`` that must be found; ``version``, the command that prints it; ``oldest``, the first
+  version that will do; ``home``, a command that prints the folder in which the commands lie in ``bin`` (a single word:
+  that command's own folder), for toolchains that are not spread over the system; ``folders`` that a compiler reads
+  besides (patterns, where they exist).
 - ``[compile]`` and ``[run]``: what ``Step`` says.
 
 Words of commands may hold ``{source}``, ``{output}``, ``{program}`` (what was compiled, as a path; as the first word,
@@ -23,6 +24,15 @@ from typing import Any, Literal
 
 FOLDER = Path(__file__).with_name("languages")
 MIB = 1 << 20
+WALL_FACTOR = 2
+
+
+@dataclass(frozen=True, slots=True)
+class CodeMarks:
+    """How completions mark code: by a fence's tag, or, without a fence before it, by how it begins (a pattern)."""
+
+    fence_tags: tuple[str, ...] = ()
+    beginning: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +84,11 @@ class Step:
     disk_mib: int = 128
     output_mib: int = 64
 
+    @property
+    def wall_time_s(self) -> float:
+        """Return the wall time that compiling may take, waiting for a core left out."""
+        return WALL_FACTOR * self.cpu_time_s
+
 
 @dataclass(frozen=True, slots=True)
 class LanguageData:
@@ -81,7 +96,7 @@ class LanguageData:
 
     source: str
     output: str
-    fence_tags: tuple[str, ...]
+    marks: CodeMarks
     variants: tuple[Variant, ...]
     toolchain: ToolchainData
     compile: Step
@@ -97,6 +112,7 @@ def read(path: Path) -> LanguageData:
     data = tomllib.loads(path.read_text(encoding="utf-8"))
     try:
         return LanguageData(
+            marks=CodeMarks(**_frozen(data.pop("marks"))),
             variants=tuple(Variant(**_frozen(one)) for one in data.pop("variants")),
             toolchain=ToolchainData(**_frozen(data.pop("toolchain"))),
             compile=Step(**_frozen(data.pop("compile"))),

@@ -11,7 +11,7 @@ from sandbox.compilers import Compilers
 from sandbox.diagnosis import explain
 from sandbox.errors import SandboxBrokenError, SandboxError, SandboxUnavailableError
 from sandbox.facts import AssertInput, Limits, Outcome, Program, StdioInput
-from sandbox.language_data import read_all
+from sandbox.language_data import CodeMarks, read_all
 from sandbox.launch import JailLauncher, UnsafeLauncher
 from sandbox.session import Session
 from sandbox.settings import SandboxSettings
@@ -37,14 +37,13 @@ PROBE_ANSWER = b"True refused refused refused refused 1000\n"
 class Language:
     """A language that programs may be written in.
 
-    ``aliases`` are names that mean the same. ``fence_tags`` are the words by which a completion marks its code.
+    ``aliases`` are names that mean the same.
     """
 
     name: str
     version: str
     description: str
     aliases: tuple[str, ...] = ()
-    fence_tags: tuple[str, ...] = ()
 
 
 class Sandbox:
@@ -91,6 +90,10 @@ class Sandbox:
             compile_cpu_time_s=self._settings.compile_cpu_time_s,
             memory_bytes=limits.memory_bytes,
         )
+
+    def code_marks(self, language: str) -> CodeMarks:
+        """Return how completions mark code in a language (by name or alias); nothing for Python or unknown ones."""
+        return self._compilers.code_marks(language)
 
     def describe(self) -> dict[str, Any]:
         """Return what a person who operates this wants to know of it, as JSON-like data."""
@@ -180,7 +183,10 @@ def _compiled_languages() -> list[Language]:
         if toolchain is not None:
             known += [
                 Language(
-                    variant.name, toolchain.version, variant.description, variant.aliases, data.fence_tags
+                    name=variant.name,
+                    version=toolchain.version,
+                    description=f"{variant.description} {toolchain.version}",
+                    aliases=variant.aliases,
                 )
                 for variant in data.variants
             ]

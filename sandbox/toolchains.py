@@ -94,7 +94,9 @@ def find(data: LanguageData) -> Toolchain | None:
         shown |= {Path(path): Path(path) for path in sorted(glob.glob(pattern)) if Path(path).is_dir()}  # noqa: PTH207
     if any(target.is_relative_to(folder) for target in shown for folder in HIDDEN if folder != "/etc"):
         return None
-    return Toolchain(version, commands, inner_home, tuple((source, target) for target, source in shown.items()))
+    return Toolchain(
+        version, commands, inner_home, tuple((source, target) for target, source in shown.items())
+    )
 
 
 def _is_visible(path: Path) -> bool:

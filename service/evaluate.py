@@ -105,6 +105,7 @@ def _judge(
             language=submission.language,
             entry_point=problem.entry_point,
             mode=problem.mode,
+            marks=context.sandbox.code_marks(submission.language),
         )
         if extraction.code is None:
             return _Outcome(Verdict.NC, [], f"no program in the completion: {extraction.reason}", isolation)

@@ -63,7 +63,7 @@ def execute(request: Request, loaded: Loaded, argv: list[str]) -> NoReturn:
 
             threads_only.enforce()
         program = ARTIFACT_FD if loaded.spec["executable"] else argv[0]
-        os.execve(program, argv, loaded.spec["environment"])
+        os.execve(program, argv, loaded.spec["environment"])  # noqa: S606 - no shell is what is wanted
     except BaseException as error:  # noqa: BLE001 - the harness's own code goes on nowhere else
         os.write(2, f"the program cannot be started: {error}\n".encode("utf-8", "replace"))
     os._exit(NOT_STARTED)
@@ -141,4 +141,6 @@ def _take_descriptors(request: Request, artifact: int) -> None:
     for target, fd in enumerate(raised):
         if fd >= 0:
             os.dup2(fd, target, inheritable=target < ARTIFACT_FD)
-    os.closerange(FIRST_FREE_FD if artifact >= 0 else ARTIFACT_FD, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+    os.closerange(
+        FIRST_FREE_FD if artifact >= 0 else ARTIFACT_FD, resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    )

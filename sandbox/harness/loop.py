@@ -42,7 +42,7 @@ def serve() -> program.Job:
         message = messages.in_harness(data)
         operation = message.pop("op")
         if operation in ("load", "command"):
-            loaded = compiling.load(fds[0], message) if operation == "load" else command.load(fds)
+            loaded = command.load(fds) if operation == "command" else compiling.load(fds[0], message)
             channel.send(
                 messages.from_harness(
                     {
@@ -59,14 +59,15 @@ def serve() -> program.Job:
             request = Request(message, fds)
             output = os.dup(request.payload) if "collect" in message else -1
             started = runs.start(request, loaded)
-            if started is None and isinstance(loaded, command.Loaded):
-                command.execute(request, loaded, message["argv"])
-            elif started is None:
+            if started is None:
+                if isinstance(loaded, command.Loaded):
+                    command.execute(request, loaded, message["argv"])
                 channel.detach()  # closed with all other descriptors that a program has no business with
                 return program.load(request, loaded)
             facts = runs.supervise(started, request, channel)
             if output >= 0:
-                command.collect(*message["collect"], output)
+                path, max_bytes = message["collect"]
+                command.collect(path, max_bytes, output)
                 os.close(output)
             facts["clean"] = workspace.wipe()
             channel.send(messages.from_harness(facts))
