@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sandbox import protocol
+from sandbox.cgroups import MemoryGroup
 from sandbox.facts import End, Limits, Program, RunInput, RunResult
 from sandbox.jail import ENVIRONMENT
 from sandbox.language_data import MIB, Step
@@ -46,6 +47,7 @@ class CommandSession(Session):
     ) -> None:
         """Start its jail. Raises SandboxBrokenError."""
         self._command = command
+        self._measured = False
         super().__init__(
             launcher,
             Program("", language=language),
@@ -55,7 +57,9 @@ class CommandSession(Session):
         )
 
     def run(self, given: RunInput, limits: Limits) -> RunResult:
-        """Run the command once, with its runtime's own needs added to ``limits``. Raises SandboxBrokenError."""
+        """Run the command once, with its runtime's own needs added to ``limits``. Raises as Session.run does."""
+        if not self.compiled.ok:
+            raise ValueError("this program does not compile")
         step = self._command.step
         roomy = replace(
             limits,
@@ -65,20 +69,25 @@ class CommandSession(Session):
             processes=limits.processes + step.extra_processes,
         )
         result = super().run(given, roomy)
-        return replace(result, end=End.MEMORY_LIMIT) if self._says_out_of_memory(result) else result
+        used_too_much = self._measured and (result.memory_peak_bytes or 0) > roomy.memory_bytes
+        if used_too_much or self._says_out_of_memory(result):
+            return replace(result, end=End.MEMORY_LIMIT)
+        return result
 
     def _says_out_of_memory(self, result: RunResult) -> bool:
         """Whether the runtime tells that it failed for lack of memory. A program that lies about it gains nothing."""
         failed = result.end is End.SIGNALED or (result.end is End.EXITED and result.exit_code != 0)
         return failed and any(text.encode() in result.stderr for text in self._command.step.out_of_memory)
 
-    def _request(self, limits: Limits, *, by_group: bool) -> dict[str, Any]:
+    def _request(self, limits: Limits, group: MemoryGroup | None) -> dict[str, Any]:
         step = self._command.step
-        message = protocol.request(limits, by_group=by_group, disk_bytes=self._disk_bytes)
+        message = super()._request(limits, group)
         stack_bytes = int(min(protocol.STACK_BYTES, limits.memory_bytes * step.stack_share))
         message["stack_bytes"] = stack_bytes
-        if not by_group and step.memory_limit == "data":
-            message |= {"address_space_bytes": 0, "data_bytes": limits.memory_bytes}
+        self._measured = group is None and step.memory_limit == "data"
+        if self._measured:
+            data_bytes = limits.memory_bytes + step.extra_processes * stack_bytes
+            message |= {"address_space_bytes": 0, "data_bytes": data_bytes}
         values = {
             "memory_mib": str(limits.memory_bytes // MIB - step.extra_memory_mib),
             "stack_kib": str((stack_bytes - stack_bytes // STACK_MARGIN) >> 10),

@@ -25,6 +25,8 @@ from typing import Any, Literal
 FOLDER = Path(__file__).with_name("languages")
 MIB = 1 << 20
 WALL_FACTOR = 2
+# Compilers are content with that, and each of their threads gets as much.
+COMPILING_STACK_SHARE = 1 / 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,8 @@ class Step:
     """A command and what it gets.
 
     ``memory_limit`` says what limits memory where no memory group can be made: the whole address space, or only
-    ``data``, for runtimes that reserve far more than they use. ``stack_share`` of the memory may be stack.
+    ``data``, for runtimes that reserve far more than they use; the stacks of their ``extra_processes`` are allowed
+    for, and what was in use at most is checked afterwards. ``stack_share`` of the memory may be stack.
     ``handles_sigchld``: the runtime does not start unless it may; programs can then make no processes.
     Of ``run`` only: ``needs_toolchain`` shows the toolchain to programs; ``extra_*`` is what the runtime itself needs
     above a test's limits; ``out_of_memory`` is what it writes to standard error when it fails for lack of memory.
@@ -115,7 +118,7 @@ def read(path: Path) -> LanguageData:
             marks=CodeMarks(**_frozen(data.pop("marks"))),
             variants=tuple(Variant(**_frozen(one)) for one in data.pop("variants")),
             toolchain=ToolchainData(**_frozen(data.pop("toolchain"))),
-            compile=Step(**_frozen(data.pop("compile"))),
+            compile=Step(**{"stack_share": COMPILING_STACK_SHARE} | _frozen(data.pop("compile"))),
             run=Step(**_frozen(data.pop("run"))),
             **_frozen(data),
         )

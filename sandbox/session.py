@@ -18,6 +18,7 @@ from typing import Any, Self
 
 from sandbox import protocol
 from sandbox.capture import Capture
+from sandbox.cgroups import MemoryGroup
 from sandbox.errors import SandboxBrokenError
 from sandbox.facts import (
     AssertInput,
@@ -34,6 +35,7 @@ from sandbox.harness import messages, plain
 from sandbox.launch import Launched, Launcher
 
 PIPE_BYTES = 1 << 20
+BESIDE_THE_PROGRAM = 3  # nsjail, the harness, a tester
 STDERR_HEAD_BYTES = STDERR_TAIL_BYTES = 32 << 10
 STDERR_FACTOR = 4
 STDERR_CAP_BYTES = 64 << 20
@@ -100,11 +102,11 @@ class Session:
             self._end_jail()
         jail = self._running()
         if jail.group is not None:
-            jail.group.limit(limits.memory_bytes)
+            jail.group.limit(limits.memory_bytes, limits.processes + BESIDE_THE_PROGRAM)
         kills_before = jail.group.oom_kills() if jail.group else 0
         with _Pipes(given, limits) as pipes:
             pipes.theirs += self._further_descriptors()
-            message = self._request(limits, by_group=jail.group is not None)
+            message = self._request(limits, jail.group)
             self._send(jail, message | {"shared": shared}, pipes.theirs)
             pipes.close_theirs()
             answer = self._watch(jail, pipes, limits)
@@ -123,9 +125,10 @@ class Session:
                 answer, limits, pipes.captures, killed_for_memory=killed_for_memory, peak_bytes=peak_bytes
             )
 
-    def _request(self, limits: Limits, *, by_group: bool) -> dict[str, Any]:
+    def _request(self, limits: Limits, group: MemoryGroup | None) -> dict[str, Any]:
         """Return what the harness is told of a run."""
-        return protocol.request(limits, by_group=by_group, disk_bytes=self._disk_bytes)
+        message = protocol.request(limits, by_group=group is not None, disk_bytes=self._disk_bytes)
+        return message | {"processes": 0} if group is not None and group.limits_processes else message
 
     def _further_descriptors(self) -> list[int]:
         """Return new descriptors that a run gets besides its streams."""

@@ -122,12 +122,12 @@ def _check(inputs: Inputs, settings: Settings) -> None:
     if not inputs.work:
         reasons = "; ".join(f"{file}: {reason}" for file, reason in inputs.skipped)
         raise InputError(f"there is nothing to judge{': ' if reasons else ''}{reasons}")
-    known = [PYTHON]
+    accepted = [PYTHON]
     if any(work.submission.language != PYTHON for work in inputs.work):
-        known = every_name(languages(SandboxSettings(kind=settings.sandbox, python=settings.python)))
+        accepted = every_name(languages(SandboxSettings(kind=settings.sandbox, python=settings.python)))
     for work in inputs.work:
         language, profile = work.submission.language, work.problem.comparison.profile
-        if reason := fault(language, known, work.problem):
+        if reason := fault(language, accepted, work.problem):
             raise InputError(f"{work.file}: language: {language!r}: {reason}")
         if profile not in PROFILES:
             known = ", ".join(sorted(PROFILES))

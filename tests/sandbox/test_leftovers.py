@@ -82,7 +82,7 @@ def _descendants(pid: int) -> set[int]:
 
 
 def _groups() -> list[str]:
-    return [str(path) for path in Path("/sys/fs/cgroup").glob(f"**/{PREFIX}{os.getpid()}-*")]
+    return [str(path) for path in Path("/sys/fs/cgroup").glob(f"**/{PREFIX}{os.getpid()}.*")]
 
 
 def _traces() -> dict[str, object]:
