@@ -85,7 +85,7 @@ class Step:
     memory_mib: int = 1024
     processes: int = 16
     disk_mib: int = 128
-    output_mib: int = 64
+    output_mib: int = 48
 
     @property
     def wall_time_s(self) -> float:
