@@ -37,14 +37,41 @@ EACH = [pytest.param(name, marks=needs(name)) for name in ALL]
 
 # Reads two integers and prints their sum.
 SUM = {
-    "c": '#include <stdio.h>\nint main(void) { long a, b; scanf("%ld %ld", &a, &b); printf("%ld\\n", a + b); }',
-    "cpp": "#include <iostream>\nint main() { long a, b; std::cin >> a >> b; std::cout << a + b << '\\n'; }",
-    "go": 'package main\n\nimport "fmt"\n\nfunc main() {\n\tvar a, b int\n\tfmt.Scan(&a, &b)\n\tfmt.Println(a + b)\n}\n',
-    "java": "import java.util.Scanner;\n\npublic class Main {\n    public static void main(String[] args) {\n"
-    "        Scanner in = new Scanner(System.in);\n        System.out.println(in.nextInt() + in.nextInt());\n    }\n}\n",
-    "javascript": "const [a, b] = require('fs').readFileSync(0, 'utf8').split(' ').map(Number);\nconsole.log(a + b);\n",
-    "rust": "use std::io::read_to_string;\nfn main() {\n    let text = read_to_string(std::io::stdin()).unwrap();\n"
-    '    let sum: i64 = text.split_whitespace().map(|word| word.parse::<i64>().unwrap()).sum();\n    println!("{sum}");\n}\n',
+    "c": r"""#include <stdio.h>
+int main(void) { long a, b; scanf("%ld %ld", &a, &b); printf("%ld\n", a + b); }
+""",
+    "cpp": r"""#include <iostream>
+int main() { long a, b; std::cin >> a >> b; std::cout << a + b << '\n'; }
+""",
+    "go": """package main
+
+import "fmt"
+
+func main() {
+	var a, b int
+	fmt.Scan(&a, &b)
+	fmt.Println(a + b)
+}
+""",
+    "java": """import java.util.Scanner;
+
+public class Main {
+    public static void main(String[] args) {
+        Scanner in = new Scanner(System.in);
+        System.out.println(in.nextInt() + in.nextInt());
+    }
+}
+""",
+    "javascript": """const [a, b] = require('fs').readFileSync(0, 'utf8').split(' ').map(Number);
+console.log(a + b);
+""",
+    "rust": """use std::io::read_to_string;
+fn main() {
+    let text = read_to_string(std::io::stdin()).unwrap();
+    let sum: i64 = text.split_whitespace().map(|word| word.parse::<i64>().unwrap()).sum();
+    println!("{sum}");
+}
+""",
 }
 # Does what the first word of its input says; see ACTIONS.
 ACTOR = {

@@ -31,7 +31,7 @@ MEMORY = "\n".join(
 ATTACKS = {
     "templates without end": (BOMB, "too much"),
     "constants computed without end": (
-        "constexpr long f(long n) { long s = 0; for (long i = 0; i < n; i++) s += i; return s; }\n"
+        "constexpr long f(long n) { long s = 0; for (long i = 0; i < n; i++) s += i; return s; }\n"  # noqa: ISC004
         "static_assert(f(1000000000000) == 0);\nint main() {}",
         "",
     ),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sandbox import End, Limits, Program, RunResult, Sandbox, SandboxSettings, StdioInput, open_sandbox
-from sandbox.cgroups import PREFIX
+from sandbox.group_folder import PREFIX
 from service.settings import default_python
 
 Script = Callable[..., RunResult]
