@@ -1,6 +1,6 @@
 """Runs untrusted programs and reports what happened: facts, never verdicts; expected answers never come here."""
 
-from sandbox.errors import SandboxBrokenError, SandboxError, SandboxUnavailableError
+from sandbox.errors import LanguageUnavailableError, SandboxBrokenError, SandboxError, SandboxUnavailableError
 from sandbox.facts import (
     AssertInput,
     CallInput,
@@ -25,6 +25,7 @@ __all__ = [
     "CompileResult",
     "End",
     "Language",
+    "LanguageUnavailableError",
     "Limits",
     "Outcome",
     "Program",

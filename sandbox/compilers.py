@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from sandbox.compiled import CompiledSession, Compiler
+from sandbox.errors import LanguageUnavailableError
 from sandbox.facts import Limits, Program
 from sandbox.interpreter import Interpreter
 from sandbox.jail import Extras
@@ -27,9 +28,11 @@ class Compilers:
         self._launchers: list[JailLauncher] = []
 
     def session(self, program: Program, limits: Limits) -> CompiledSession:
-        """Compile a program. Raises SandboxBrokenError; ValueError where that is not possible here at all."""
+        """Compile a program. Raises SandboxError."""
         if program.mode != "stdio" or program.prelude:
-            raise ValueError(f"programs in {program.language} are run in stdio mode only, without a prelude")
+            raise LanguageUnavailableError(
+                f"programs in {program.language} are run in stdio mode only, without a prelude"
+            )
         compiler = self._known.get(program.language) or self._open(program.language)
         return CompiledSession(compiler, program.source, limits, disk_bytes=self._settings.disk_bytes)
 
@@ -50,7 +53,7 @@ class Compilers:
             if toolchain is not None:
                 compiler = self._known[name] = self._prepared(data, variant, toolchain)
                 return compiler
-        raise ValueError(f"no such language here: {name!r}")
+        raise LanguageUnavailableError(f"no such language here: {name!r}")
 
     def _variants(self, name: str) -> Iterator[tuple[LanguageData, Variant]]:
         if self._languages is None:

@@ -9,7 +9,7 @@ from typing import Any, Self
 from sandbox import interpreter as interpreters
 from sandbox.compilers import Compilers
 from sandbox.diagnosis import explain
-from sandbox.errors import SandboxBrokenError, SandboxError, SandboxUnavailableError
+from sandbox.errors import LanguageUnavailableError, SandboxBrokenError, SandboxError, SandboxUnavailableError
 from sandbox.facts import AssertInput, Limits, Outcome, Program, StdioInput
 from sandbox.language_data import CodeMarks, read_all
 from sandbox.launch import JailLauncher, UnsafeLauncher
@@ -77,11 +77,11 @@ class Sandbox:
     def session(self, program: Program, limits: Limits) -> Session:
         """Load a program into a jail of its own; ``limits`` hold for compiling Python, other compilers have their own.
 
-        Raises SandboxBrokenError, and ValueError for a language, or a way to test programs in it, that there is not.
+        Raises SandboxError; LanguageUnavailableError for a language, or a way to test it, that there is not.
         """
         if program.language != "python":
             if self._settings.kind == "unsafe-process":
-                raise ValueError(f"no such language without a jail: {program.language!r}")
+                raise LanguageUnavailableError(f"no such language without a jail: {program.language!r}")
             return self._compilers.session(program, limits)
         return Session(
             self._launcher,

@@ -44,26 +44,25 @@ class Toolchain:
     def extras(self, step: Step, *, with_toolchain: bool) -> Extras:
         """Return what the jail of a step shows of this toolchain and what it hides of others."""
         shown = self.shown if with_toolchain else ()
-        needed = [path for path in (self.home, *(path for _, path in shown)) if path and with_toolchain]
         folders = [Path(path) for pattern in COMPILERS for path in sorted(glob.glob(pattern))]  # noqa: PTH207 - absolute
         hidden = [
             path
             for path in folders
-            if path.is_dir() and not path.is_symlink() and not (with_toolchain and _is_needed(path, needed))
+            if path.is_dir() and not path.is_symlink() and not (with_toolchain and self._needs(path))
         ]
         return Extras(shown=shown, hidden=tuple(hidden), handles_sigchld=step.handles_sigchld)
 
-
-def _is_needed(folder: Path, needed: list[Path]) -> bool:
-    # GCC's own parts are found from its driver's place, so they belong to every compiler that links.
-    return folder.name == "gcc" or any(path.is_relative_to(folder) for path in needed)
+    def _needs(self, folder: Path) -> bool:
+        # GCC's own parts are found from its driver's place, so they belong to every toolchain that links.
+        if folder.name == "gcc":
+            return "ld" in self.commands
+        return self.home is not None and self.home.is_relative_to(folder)
 
 
 def find(data: LanguageData) -> Toolchain | None:
     """Return the toolchain of a language, or None where this machine has none that will do."""
     wanted = data.toolchain
-    found = {name: shutil.which(name) for name in wanted.commands}
-    if not all(found.values()):
+    if not all(shutil.which(name) for name in wanted.commands):
         return None
     version = _version(wanted.version)
     if version is None or _as_numbers(version) < _as_numbers(wanted.oldest):
@@ -71,25 +70,13 @@ def find(data: LanguageData) -> Toolchain | None:
     home = _home(wanted.home)
     if wanted.home and home is None:
         return None
-    paths = {name: Path(str(path)) for name, path in found.items()}
-    shown: dict[Path, Path] = {}
-    commands = {}
     inner_home = home if home is None or home.is_relative_to(SYSTEM) else HOME
-    if home is not None and inner_home is not None and home != SYSTEM and not _is_visible(home):
-        shown[inner_home] = home
-    for name, path in paths.items():
-        own = home / "bin" / name if home is not None else None
-        if own is not None and inner_home is not None and own.is_file():
-            commands[name] = inner_home / "bin" / name
-            if home == SYSTEM:
-                shown[commands[name]] = own.resolve()
-            continue
-        real = path.resolve()
-        commands[name] = real
-        # By its name as well, under which other commands look for it.
-        for target in (real, SYSTEM / "bin" / name):
-            if not _is_visible(target):
-                shown[target] = real
+    # By their places in the jail.
+    shown = {inner_home: home} if home and inner_home and home != SYSTEM and not _is_visible(home) else {}
+    commands = {}
+    for name in wanted.commands:
+        commands[name], sources = _command(name, home, inner_home)
+        shown |= sources
     for pattern in wanted.folders:
         shown |= {Path(path): Path(path) for path in sorted(glob.glob(pattern)) if Path(path).is_dir()}  # noqa: PTH207
     if any(target.is_relative_to(folder) for target in shown for folder in HIDDEN if folder != "/etc"):
@@ -97,6 +84,15 @@ def find(data: LanguageData) -> Toolchain | None:
     return Toolchain(
         version, commands, inner_home, tuple((source, target) for target, source in shown.items())
     )
+
+
+def _command(name: str, home: Path | None, inner_home: Path | None) -> tuple[Path, dict[Path, Path]]:
+    """Return where a command is found in the jail, and what is to be shown for that (sources by their places)."""
+    if home is not None and inner_home is not None and home != SYSTEM and (home / "bin" / name).is_file():
+        return inner_home / "bin" / name, {}
+    real = Path(str(shutil.which(name))).resolve()
+    # By its name as well, under which other commands look for it.
+    return real, {target: real for target in (real, SYSTEM / "bin" / name) if not _is_visible(target)}
 
 
 def _is_visible(path: Path) -> bool:

@@ -20,12 +20,14 @@ from comparators import Comparison, Rules, compare
 from sandbox import (
     AssertInput,
     CallInput,
+    LanguageUnavailableError,
     Limits,
     Program,
     RunInput,
     RunResult,
     Sandbox,
     SandboxBrokenError,
+    SandboxError,
     Session,
     StdioInput,
 )
@@ -127,7 +129,9 @@ def _judge(
                 cases.append(case)
                 if options.stop_on_failure and case.verdict is not Verdict.AC:
                     break
-    except SandboxBrokenError as error:
+    except LanguageUnavailableError as error:
+        return _Outcome(Verdict.IE, [], str(error), isolation)
+    except SandboxError as error:
         return _Outcome(Verdict.IE, [], f"the sandbox failed: {shortened(str(error))}", isolation)
     verdict = verdicts.of_submission(
         [case.verdict for case in cases], stopped_at_failure=options.stop_on_failure

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from sandbox import End, Program, Sandbox, Session, StdioInput, open_sandbox
+from sandbox import End, LanguageUnavailableError, Program, Sandbox, Session, StdioInput, open_sandbox
 from sandbox.cgroups import MemoryGroups
 from sandbox.settings import SandboxSettings
 from service.settings import default_python
@@ -183,5 +183,5 @@ def test_memory_is_limited_without_groups_too(groupless: Sandbox, language: str)
     ],
 )
 def test_what_there_is_not_is_refused(sandbox: Sandbox, program: Program, reason: str) -> None:
-    with pytest.raises(ValueError, match=reason):
+    with pytest.raises(LanguageUnavailableError, match=reason):
         sandbox.session(program, LIMITS)

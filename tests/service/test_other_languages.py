@@ -68,6 +68,13 @@ def test_a_script_is_judged_with_the_problems_checker(judged: Callable[..., Judg
     assert judged("console.log(1", problem, language="js").verdict is Verdict.CE
 
 
+def test_a_worker_without_the_compiler_fails_by_its_own_fault(judged: Callable[..., Judgement]) -> None:
+    """Other machines of the same service may have it: the sample is left out, not punished."""
+    judgement = judged("x", DOUBLE, language="cobol")
+    assert (judgement.verdict, judgement.reward) == (Verdict.IE, None)
+    assert "no such language here: 'cobol'" in judgement.message
+
+
 KNOWN = [
     Language("python", "3.12.1", "CPython 3.12.1"),
     Language("cpp20", "13.2.0", "C++20, g++ -O2 13.2.0", ("cpp", "c++")),
