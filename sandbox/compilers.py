@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sandbox.compiled import CompiledSession, Compiler
 from sandbox.errors import LanguageUnavailableError
-from sandbox.facts import Limits, Program
+from sandbox.facts import Limits, Program, StdioInput
 from sandbox.interpreter import Interpreter
 from sandbox.jail import Extras
 from sandbox.language_data import MIB, CodeMarks, LanguageData, Variant, read_all
@@ -15,16 +15,19 @@ from sandbox.launch import JailLauncher
 from sandbox.settings import SandboxSettings
 from sandbox.toolchains import Toolchain, find
 
+PROOF_LIMITS = Limits(cpu_time_s=20.0, wall_time_s=60.0)
+PROOF_WORD = b"proof\n"
+
 
 class Compilers:
-    """Compilers that were asked for so far, each with its two kinds of jails."""
+    """Compilers that were asked for so far, each with its two kinds of jails, or why there is none."""
 
     def __init__(self, settings: SandboxSettings, interpreter: Interpreter, *, proc: bool) -> None:
         self._settings = settings
         self._interpreter = interpreter
         self._proc = proc
         self._languages: list[LanguageData] | None = None
-        self._known: dict[str, Compiler] = {}
+        self._known: dict[str, Compiler | str] = {}
         self._launchers: list[JailLauncher] = []
 
     def session(self, program: Program, limits: Limits) -> CompiledSession:
@@ -33,7 +36,11 @@ class Compilers:
             raise LanguageUnavailableError(
                 f"programs in {program.language} are run in stdio mode only, without a prelude"
             )
-        compiler = self._known.get(program.language) or self._open(program.language)
+        if program.language not in self._known:
+            self._known[program.language] = self._open(program.language)
+        compiler = self._known[program.language]
+        if isinstance(compiler, str):
+            raise LanguageUnavailableError(compiler)
         return CompiledSession(compiler, program.source, limits, disk_bytes=self._settings.disk_bytes)
 
     def code_marks(self, language: str) -> CodeMarks:
@@ -47,13 +54,30 @@ class Compilers:
         self._launchers.clear()
         self._known.clear()
 
-    def _open(self, name: str) -> Compiler:
+    def _open(self, name: str) -> Compiler | str:
+        """Return a compiler that has proved to work, or why there is none: a broken one would fail every program."""
         for data, variant in self._variants(name):
             toolchain = find(data)
             if toolchain is not None:
-                compiler = self._known[name] = self._prepared(data, variant, toolchain)
-                return compiler
-        raise LanguageUnavailableError(f"no such language here: {name!r}")
+                compiler = self._prepared(data, variant, toolchain)
+                trouble = self._trouble(compiler)
+                return (
+                    compiler if trouble is None else f"the toolchain for {name} does not work here: {trouble}"
+                )
+        return f"no such language here: {name!r}"
+
+    def _trouble(self, compiler: Compiler) -> str | None:
+        with CompiledSession(
+            compiler, compiler.data.proof, PROOF_LIMITS, disk_bytes=self._settings.disk_bytes
+        ) as session:
+            if not session.compiled.ok:
+                return session.compiled.message
+            result = session.run(StdioInput(PROOF_WORD), PROOF_LIMITS)
+        return (
+            None
+            if result.stdout == PROOF_WORD
+            else f"its program printed {result.stdout!r} {result.stderr!r}"
+        )
 
     def _variants(self, name: str) -> Iterator[tuple[LanguageData, Variant]]:
         if self._languages is None:

@@ -1,7 +1,8 @@
 """Languages other than Python as data: one small file each in ``languages/``, read into the types below.
 
-A file names the program's ``source`` file and the ``output`` of its compiler, one or more ``[[variants]]`` (a name,
-aliases, a description, options), and four tables:
+A file names the program's ``source`` file and the ``output`` of its compiler, a program (``proof``) that prints the
+word that it reads, by which a toolchain proves to work, one or more ``[[variants]]`` (a name, aliases, a description,
+options), and four tables:
 
 - ``[marks]``: how its code is found in a model's completion (``CodeMarks``).
 - ``[toolchain]``: ``commands`` that must be found; ``version``, the command that prints it; ``oldest``, the first
@@ -99,6 +100,7 @@ class LanguageData:
 
     source: str
     output: str
+    proof: str
     marks: CodeMarks
     variants: tuple[Variant, ...]
     toolchain: ToolchainData

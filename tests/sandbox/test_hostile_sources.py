@@ -63,7 +63,7 @@ def strict() -> Iterator[Sandbox]:
 
     def hurried() -> list[LanguageData]:
         return [
-            replace(data, compile=replace(data.compile, cpu_time_s=2.0, memory_mib=256))
+            replace(data, compile=replace(data.compile, cpu_time_s=3.0, memory_mib=256))
             for data in read_all()
         ]
 

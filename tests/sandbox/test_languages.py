@@ -8,8 +8,18 @@ from dataclasses import replace
 
 import pytest
 
-from sandbox import End, LanguageUnavailableError, Program, Sandbox, Session, StdioInput, open_sandbox
+from sandbox import (
+    End,
+    LanguageUnavailableError,
+    Program,
+    Sandbox,
+    Session,
+    StdioInput,
+    compilers,
+    open_sandbox,
+)
 from sandbox.cgroups import MemoryGroups
+from sandbox.language_data import LanguageData, read_all
 from sandbox.settings import SandboxSettings
 from service.settings import default_python
 from tests.sandbox.languages_here import ACTOR, ALL, EACH, LIMITS, SUM, base, found, needs, run
@@ -185,3 +195,21 @@ def test_memory_is_limited_without_groups_too(groupless: Sandbox, language: str)
 def test_what_there_is_not_is_refused(sandbox: Sandbox, program: Program, reason: str) -> None:
     with pytest.raises(LanguageUnavailableError, match=reason):
         sandbox.session(program, LIMITS)
+
+
+@needs("c")
+def test_a_toolchain_that_does_not_work_fails_no_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A compiler without its headers would find fault with every program, and each would be punished for it."""
+
+    def without_headers() -> list[LanguageData]:
+        return [replace(data, toolchain=replace(data.toolchain, folders=())) for data in read_all()]
+
+    monkeypatch.setattr(compilers, "read_all", without_headers)
+    with open_sandbox(SandboxSettings(python=default_python())) as opened:
+        for _ in range(2):
+            with pytest.raises(
+                LanguageUnavailableError, match=r"does not work here: main.c:1:10: fatal error: stdio.h"
+            ):
+                opened.session(Program("int main(void) {}", language="c"), LIMITS)
+        with opened.session(Program("print(1)"), LIMITS) as session:
+            assert session.run(StdioInput(), LIMITS).stdout == b"1\n"
