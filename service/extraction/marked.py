@@ -1,0 +1,38 @@
+"""Programs of other languages than Python, which nothing here can parse: found by their marks alone."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from service.extraction.fences import code_before
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sandbox import CodeMarks
+    from service.extraction.fences import FenceScanner
+
+
+def find_marked(scanner: FenceScanner, lines: Sequence[str], marks: CodeMarks) -> tuple[str | None, str]:
+    """Return a program and how it was found, or None and why there is none.
+
+    A text that begins as code is one up to its first fence, which the prompt had opened or which is not there. Else
+    it is the last block with one of the language's tags, else the last without any.
+    """
+    if marks.beginning is not None and re.match(marks.beginning, "\n".join(lines)):
+        return _before_fences(scanner, lines), "prefilled_fence" if scanner.fences else "whole_text"
+    blocks = scanner.blocks()
+    for tags in (marks.fence_tags, ("",)):
+        for block in reversed(blocks):
+            if block.tag in tags and (text := scanner.text(block)).strip():
+                return text, "fenced"
+    return None, "no_code"
+
+
+def _before_fences(scanner: FenceScanner, lines: Sequence[str]) -> str:
+    if not scanner.fences:
+        return "\n".join(lines)
+    fence = scanner.fences[0]
+    last = [code_before(lines[fence.line])] if fence.kind == "trailing" else []
+    return "\n".join([*lines[: fence.line], *last, ""])
