@@ -32,7 +32,10 @@ COMPILING_STACK_SHARE = 1 / 16
 
 @dataclass(frozen=True, slots=True)
 class CodeMarks:
-    """How completions mark code: by a fence's tag, or, without a fence before it, by how it begins (a pattern)."""
+    """How completions mark code: by a fence's tag, or, without a fence before it, by how it begins (a pattern).
+
+    Blanks and comments before that are passed over.
+    """
 
     fence_tags: tuple[str, ...] = ()
     beginning: str | None = None

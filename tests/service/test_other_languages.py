@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -169,6 +170,13 @@ SCRIPT = "const fs = require('fs');\nconsole.log(1);\n"
             f"{PROGRAM}```\nIt ends at once.\n```\n1\n```", PROGRAM, "prefilled_fence", id="prefilled"
         ),
         pytest.param(f"```cpp\n{PROGRAM}", PROGRAM, "fenced", id="cut off"),
+        pytest.param(
+            f"// A comment.\n/* ** */\n{PROGRAM}",
+            f"// A comment.\n/* ** */\n{PROGRAM}",
+            "whole_text",
+            id="comments",
+        ),
+        pytest.param(f"// As asked:\n```cpp\n{PROGRAM}```\n", PROGRAM, "fenced", id="a comment as prose"),
         pytest.param("```python\nprint(1)\n```", None, "no_code", id="another language only"),
         pytest.param("I cannot do that.", None, "no_code", id="prose"),
         pytest.param("", None, "empty", id="nothing"),
@@ -195,16 +203,53 @@ def test_a_program_alone_is_known_by_how_it_begins(language: str, program: str) 
     assert extract(f"Sure:\n\n{program}", language=language, marks=MARKS[language]).code is None
 
 
-def test_prose_that_begins_like_a_script_is_none() -> None:
-    for text in (
-        "let me think about it",
-        "import duties are high",
-        "class dismissed",
-        "function follows form",
-    ):
-        assert extract(text, language="javascript", marks=MARKS["javascript"]).code is None
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("javascript", "let me think about it"),
+        ("javascript", "import duties are high"),
+        ("javascript", "class dismissed"),
+        ("javascript", "function follows form"),
+        ("rust", "use the force"),
+        ("java", "package tours are cheap"),
+        ("java", "class struggle"),
+        ("go", "package deals"),
+        ("cpp", "# Heading"),
+    ],
+)
+def test_prose_that_begins_like_a_program_is_none(language: str, text: str) -> None:
+    assert extract(text, language=language, marks=MARKS[language]).code is None
 
 
 def test_without_marks_the_languages_name_is_the_tag() -> None:
     assert extract("```lua\nprint(1)\n```", language="lua").code == "print(1)\n"
     assert extract("```lua\nprint(1)\n```", language="lua", marks=CodeMarks(("x",))).code is None
+
+
+@pytest.mark.parametrize("language", sorted(MARKS))
+def test_hostile_beginnings_take_linear_time(language: str) -> None:
+    started = time.process_time()
+    words = (
+        "let ",
+        "import ",
+        "class ",
+        "function ",
+        "package ",
+        "public ",
+        "use ",
+        "fn ",
+        "#",
+        "using ",
+        "// x\n",
+        "/**/",
+    )
+    texts = [word * 50_000 for word in words] + [word + " " * 200_000 for word in words]
+    for text in (
+        *texts,
+        "/*" * 100_000,
+        "/*" + "*" * 200_000,
+        "let " + "a," * 100_000,
+        "import " + "a " * 100_000,
+    ):
+        assert extract(f"{text}\nno code", language=language, marks=MARKS[language]).code is None
+    assert time.process_time() - started < 30
