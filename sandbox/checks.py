@@ -30,9 +30,9 @@ def processes():
         return set()
 print(os.getpid() > 1, outcome(lambda: socket.socket()), outcome(lambda: os.listdir("/root/.ssh")),
       outcome(lambda: open("/etc/shadow")), outcome(lambda: open("/usr/probe", "w")), os.getuid(),
-      sorted(processes()), "".join(name for name in os.environ if "MICROCODER" in name or "KEY" in name))
+      sorted(processes()), *(line for line in open("/proc/self/environ") if "SECRET" in line))
 """
-ANSWER = b"True refused refused refused refused 1000 [] \n"
+ANSWER = b"True refused refused refused refused 1000 []\n"
 FORKS = b"""
 import os, time
 made = 0
