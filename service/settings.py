@@ -57,6 +57,11 @@ class Settings(BaseSettings):
         (), description="Accepted API keys, comma separated; unset leaves the service open."
     )
 
+    queue: str | None = Field(
+        None,
+        pattern=r"^(rediss?|unix)://",
+        description="URL of the Redis through which workers elsewhere judge; unset, this process has its own.",
+    )
     sandbox: SandboxKind = Field(
         "nsjail",
         description="How programs are held; unsafe-process is no isolation, for trusted programs only.",
@@ -77,6 +82,28 @@ class Settings(BaseSettings):
         256 << 20, ge=1, le=2 << 30, description="Largest request body after decompression."
     )
     body_idle_s: Seconds = Field(30.0, description="Longest pause of a body that is being received.")
+    max_wait_s: Seconds = Field(600.0, description="Longest wait for a worker; then the answer is IE.")
+    result_ttl_s: Seconds = Field(
+        3600.0, description="How long jobs' judgements and idempotent answers are kept."
+    )
+    result_bytes: int = Field(
+        256 << 20, ge=1, description="Held bytes of such judgements at which the oldest go (own queue only)."
+    )
+    cache_ttl_s: float = Field(
+        3600.0,
+        ge=0,
+        allow_inf_nan=False,
+        description="How long a judgement answers for equal submissions; 0 judges every one of them.",
+    )
+    cache_bytes: int = Field(
+        64 << 20, ge=1, description="Held bytes of such judgements at which the oldest go (own queue only)."
+    )
+    problem_ttl_s: Seconds = Field(
+        86400.0, description="How long a stored problem is kept after its last use."
+    )
+    problem_bytes: int = Field(
+        1 << 30, ge=1, description="Held bytes of stored problems at which the unused go (own queue only)."
+    )
     drain_s: Seconds = Field(30.0, description="Time to finish admitted submissions after SIGTERM.")
 
     isolation: Isolation = Field("reuse", description="Isolation of submissions that ask for none.")

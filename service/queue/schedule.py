@@ -44,6 +44,10 @@ class FairSchedule[R: Hashable, J]:
                 return job
         return None
 
+    def oldest(self) -> list[J]:
+        """Return the first job of every request and priority."""
+        return [jobs[0] for level in self._levels.values() for jobs in level.values()]
+
     def drop(self, request: R) -> list[J]:
         """Return what waited for ``request``, which waits no longer."""
         return [job for level in self._levels.values() for job in level.pop(request, ())]

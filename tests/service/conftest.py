@@ -69,5 +69,13 @@ def serve_hooked() -> Iterator[Callable[..., httpx.Client]]:
         yield serve
 
 
+@pytest.fixture(params=["local"])
+def serve_any(serve_hooked: Callable[..., httpx.Client]) -> Callable[..., httpx.Client]:
+    """Give what ``serve_hooked`` gives, for every kind of queue."""
+    return serve_hooked
+
+
 def _settings(**values: Any) -> Settings:
-    return Settings(**{"sandbox": "unsafe-process", "python": sys.executable, "workers": 1, **values})
+    # Most tests look at what workers do, so that a repeated program is judged again.
+    defaults = {"sandbox": "unsafe-process", "python": sys.executable, "workers": 1, "cache_ttl_s": 0}
+    return Settings(**{**defaults, **values})

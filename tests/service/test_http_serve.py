@@ -130,7 +130,7 @@ def test_what_is_not_finished_within_the_drain_time_is_a_503() -> None:
 
 def test_a_stream_that_is_not_finished_within_the_drain_time_ends_with_our_failure() -> None:
     with serving(*UNSAFE, "--drain-s", "0.3") as (process, client):
-        codes = [SUM, "while True: pass", SUM]
+        codes = [SUM, "while True: pass", f"{SUM} #"]
         batch = {"submissions": [{"code": code, "problem": PROBLEM} for code in codes]}
         accept = {"Accept": "application/x-ndjson"}
         with client.stream("POST", "/evaluate/batch", json=batch, headers=accept) as answer:
