@@ -22,6 +22,7 @@ __all__ = ["LazyGroup", "main"]
 _COMMANDS = {
     "judge": "Judge programs against a problem, without a server.",
     "serve": "Judge programs over HTTP.",
+    "worker": "Judge what waits in a queue in Redis.",
 }
 
 

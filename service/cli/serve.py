@@ -33,7 +33,7 @@ LISTEN_BACKLOG = 2048
 
 
 @click.command()
-@settings_flags
+@settings_flags()
 def serve(**flags: str | None) -> None:
     """Judge programs over HTTP.
 

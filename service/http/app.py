@@ -11,6 +11,9 @@ from fastapi import FastAPI
 
 from comparators import PROFILES
 from sandbox import SandboxSettings, SandboxUnavailableError, languages
+from service.distributed.redis_jobs import RedisJobs
+from service.distributed.redis_problems import RedisProblems
+from service.distributed.redis_queue import RedisQueue
 from service.http import job_routes, judging_routes, openapi, problem_answers, problem_routes, routes
 from service.http.compression import CompressionMiddleware
 from service.http.figures import QueueFigures
@@ -29,6 +32,9 @@ from service.version import package_version
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
+    from service.jobs.contract import Jobs
+    from service.problems.store import ProblemStore
+    from service.queue.contract import Queue
     from service.settings import Settings
 
 DESCRIPTION = "Judges model-written programs in sandboxes, as the reward of reinforcement learning."
@@ -88,14 +94,32 @@ async def _services(settings: Settings, worker_command: Sequence[str], meters: M
         languages=[language.name for language in known],
         profiles=list(PROFILES),
     )
-    queue = LocalQueue(settings, worker_command, meters)
+    queue, jobs, problems = _parts(settings, worker_command, meters)
     meters.registry.register(QueueFigures(queue))
     return Services(
         settings=settings,
         queue=queue,
-        jobs=MemoryJobs(queue, settings.result_bytes, settings.result_ttl_s),
-        problems=MemoryProblems(settings.problem_bytes, settings.problem_ttl_s),
+        jobs=jobs,
+        problems=problems,
         reading=BodyReading(rules),
         languages=known,
         registry=meters.registry,
+    )
+
+
+def _parts(
+    settings: Settings, worker_command: Sequence[str], meters: Meters
+) -> tuple[Queue, Jobs, ProblemStore]:
+    if settings.queue is None:
+        local = LocalQueue(settings, worker_command, meters)
+        return (
+            local,
+            MemoryJobs(local, settings.result_bytes, settings.result_ttl_s),
+            MemoryProblems(settings.problem_bytes, settings.problem_ttl_s),
+        )
+    queue = RedisQueue(settings, meters)
+    return (
+        queue,
+        RedisJobs(queue, settings.result_ttl_s + settings.max_wait_s),
+        RedisProblems(queue.redis, settings.problem_ttl_s),
     )
