@@ -23,8 +23,6 @@ SETTINGS = frozenset(
         "sandbox",
         "python",
         "workers",
-        "result_ttl_s",
-        "cache_ttl_s",
         "drain_s",
         "default_cpu_time_s",
         "default_wall_time_s",

@@ -30,10 +30,11 @@ RETRY_AFTER_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """What Redis may hold of unfinished submissions, and how long finished ones are kept."""
+    """How many unfinished submissions Redis may hold, how long they may wait, and how long finished ones are kept."""
 
     submissions: int
     bytes: int
+    wait_s: float
     keep_s: float
 
 
@@ -83,9 +84,8 @@ class Snapshot:
 class Batches:
     """All batches on one Redis; for one event loop."""
 
-    def __init__(self, redis: Redis, capacity: Capacity) -> None:
+    def __init__(self, redis: Redis) -> None:
         self._redis = redis
-        self._capacity = capacity
         self._admit = redis.register_script(scripts.ADMIT)
         self._begin = redis.register_script(scripts.BEGIN)
         self._publish = redis.register_script(scripts.PUBLISH)
@@ -93,11 +93,11 @@ class Batches:
         self._drop = redis.register_script(scripts.DROP)
 
     async def admit(
-        self, batch_id: str, intake: Intake, *, size_bytes: int, wait_s: float, run_s: float
+        self, batch_id: str, intake: Intake, capacity: Capacity, *, size_bytes: int, run_s: float
     ) -> bool:
         """Make room for a batch; return False where there is a batch with this id already.
 
-        Nothing of it is begun after ``wait_s``, nothing of it awaited ``run_s`` after that.
+        Nothing of it is begun after ``capacity.wait_s``, nothing of it awaited ``run_s`` after that.
 
         Raises:
             QueueFullError: too much is held.
@@ -111,19 +111,19 @@ class Batches:
                 batch_id,
                 total,
                 size_bytes // total,
-                wait_s,
+                capacity.wait_s,
                 run_s,
-                self._capacity.keep_s,
+                capacity.keep_s,
                 facts_of(intake.items),
-                self._capacity.submissions,
-                self._capacity.bytes,
+                capacity.submissions,
+                capacity.bytes,
                 keys.INDEX_TTL_S,
             ],
         )
         if answer[0] == b"full":
             raise QueueFullError(
                 f"{int(answer[1])} submissions and {int(answer[2])} bytes are held; from "
-                f"{self._capacity.submissions} or {self._capacity.bytes} on none is admitted",
+                f"{capacity.submissions} or {capacity.bytes} on none is admitted",
                 retry_after_s=RETRY_AFTER_S,
             )
         return cast("bytes", answer[0]) == b"admitted"
@@ -140,7 +140,7 @@ class Batches:
 
     async def publish(self, batch_id: str, outcomes: Sequence[Outcome]) -> bool:
         """Let judgements stand for submissions that have none; return False where nobody wants them any longer."""
-        accepted = await self._publish(**published_args(batch_id, outcomes, self._capacity.keep_s))
+        accepted = await self._publish(**published_args(batch_id, outcomes))
         return int(accepted) >= 0
 
     async def cancel(self, batch_id: str) -> int:
@@ -150,7 +150,6 @@ class Batches:
                 keys=[keys.batch(batch_id), keys.ACTIVE, keys.TOTALS],
                 args=[
                     batch_id,
-                    max(1, round(self._capacity.keep_s)),
                     keys.EVENTS,
                     json.dumps({"batch": batch_id, "measured": {}}),
                 ],
@@ -194,7 +193,7 @@ class Batches:
             await self.publish(batch_id, outcomes)
 
 
-def published_args(batch_id: str, outcomes: Sequence[Outcome], keep_s: float) -> dict[str, Any]:
+def published_args(batch_id: str, outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """Return keys and arguments of the script that publishes."""
     event = {
         "batch": batch_id,
@@ -204,7 +203,6 @@ def published_args(batch_id: str, outcomes: Sequence[Outcome], keep_s: float) ->
         "keys": _all_keys(batch_id),
         "args": [
             batch_id,
-            max(1, round(keep_s)),
             keys.EVENTS,
             json.dumps(event),
             *(part for one in outcomes for part in (one.index, _framed(one))),

@@ -158,4 +158,4 @@ def _answer_lost(
     message = f"its workers were lost; the last: {str(error) or type(error).__name__}"
     outcomes = [failure_of(item, message, queue_s=0.0, attempts=2) for item in chunk.items]
     script = redis.register_script(scripts.PUBLISH)
-    script(**published_args(chunk.batch, outcomes, FAILURE_TTL_S))
+    script(**published_args(chunk.batch, outcomes))

@@ -31,12 +31,13 @@ class Group(BaseModel):
 
 
 class Chunk(BaseModel):
-    """What a worker judges in one RQ job."""
+    """What a worker judges in one RQ job; certain judgements answer for equal submissions for ``reuse_s``."""
 
     model_config = ConfigDict(frozen=True)
 
     batch: str
     request_id: str
+    reuse_s: float
     groups: list[Group]
 
     @property

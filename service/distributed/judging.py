@@ -13,7 +13,7 @@ from redis.exceptions import RedisError
 
 from sandbox import SandboxUnavailableError
 from service.distributed import keys
-from service.distributed.batches import Measured, Outcome, failure_of
+from service.distributed.batches import Batches, Measured, Outcome, failure_of
 from service.distributed.codec import pack, unpack
 from service.distributed.outbox import Outbox, patiently
 from service.errors import WorkerLostError
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from redis.asyncio import Redis
 
-    from service.distributed.batches import Batches, Begun
+    from service.distributed.batches import Begun
     from service.distributed.chunks import Chunk, Group
     from service.intake import Item
     from service.queue.tasks import WorkerConfig
@@ -44,16 +44,13 @@ class Stopped(Exception):  # noqa: N818 -- it is no error
 class Judging:
     """Judges one chunk at a time. Runs on one event loop, which need not run between chunks."""
 
-    def __init__(
-        self, redis: Redis, batches: Batches, config: WorkerConfig, command: Sequence[str], cache_ttl_s: float
-    ) -> None:
+    def __init__(self, redis: Redis, config: WorkerConfig, command: Sequence[str]) -> None:
         self._redis = redis
-        self._batches = batches
+        self.batches = Batches(redis)
         self._config = config
         self._command = command
-        self._cache_ttl_s = cache_ttl_s
         self._process: WorkerProcess | None = None
-        self._log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("service.distributed").bind(
+        self.log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("service.distributed").bind(
             worker=config.name
         )
         # Set from other threads by way of the loop: no more submissions; not even the one that runs.
@@ -93,7 +90,7 @@ class Judging:
             RedisError: Redis is away for too long.
 
         """
-        begun = await patiently(lambda: self._batches.begin(chunk.batch))
+        begun = await patiently(lambda: self.batches.begin(chunk.batch))
         if not begun.wanted:
             return False
         run = _Run(self, chunk, begun, careful=careful)
@@ -126,26 +123,26 @@ class Judging:
             raise ProblemGoneError(key)
         return await asyncio.to_thread(unpack, cast("bytes", data))
 
-    async def remember(self, group: Group, judgement: bytes) -> None:
+    async def remember(self, group: Group, judgement: bytes, reuse_s: float) -> None:
         """Keep a judgement for equal submissions of other batches."""
-        if group.fingerprint and self._cache_ttl_s:
-            ttl_ms = max(1, round(1000 * self._cache_ttl_s))
+        if group.fingerprint and reuse_s:
+            ttl_ms = max(1, round(1000 * reuse_s))
             try:
                 await self._redis.set(keys.cached(group.fingerprint), pack(judgement), px=ttl_ms)
             except RedisError as error:
                 # Nothing is lost by it: an equal submission is judged another time.
-                self._log.warning("a judgement is not remembered", error=str(error))
+                self.log.warning("a judgement is not remembered", error=str(error))
 
     async def lost_before(self, chunk: Chunk, item: Item) -> int:
         """Note that a submission is begun; return how often that was so before."""
-        return await patiently(lambda: self._batches.lost(chunk.batch, item.index))
+        return await patiently(lambda: self.batches.lost(chunk.batch, item.index))
 
     async def _replace_if_grown(self) -> None:
         if self._process is None or self._process.exited.done():
             return
         resident_bytes = _resident_bytes(self._process.pid)
         if resident_bytes > MAX_RESIDENT_BYTES:
-            self._log.warning("judge has grown and is replaced", resident_bytes=resident_bytes)
+            self.log.warning("judge has grown and is replaced", resident_bytes=resident_bytes)
             await self._process.close()
 
 
@@ -170,8 +167,8 @@ class _Run:
         self._begun = begun
         self._careful = careful
         self._started_s = time.monotonic()
-        self.outbox = Outbox(judging._batches, chunk.batch)  # noqa: SLF001 -- a part of it
-        self._log = judging._log  # noqa: SLF001 -- the same
+        self.outbox = Outbox(judging.batches, chunk.batch)
+        self._log = judging.log
 
     @property
     def _queue_s(self) -> float:
@@ -184,7 +181,7 @@ class _Run:
                 answer = await self._one(item)
                 if answer is not None and certain(answer[0]):
                     self._give_again(items[position:], *answer)
-                    await self._judging.remember(group, answer[1])
+                    await self._judging.remember(group, answer[1], self._chunk.reuse_s)
                     break
         await self.outbox.flush()
 

@@ -177,8 +177,6 @@ class Pool:
                 log_level=settings.log_level,
                 log_format=settings.log_format,
             ),
-            result_ttl_s=settings.result_ttl_s,
-            cache_ttl_s=settings.cache_ttl_s,
             drain_s=settings.drain_s,
         )
         return told.model_dump_json().encode()

@@ -46,13 +46,16 @@ class RedisQueue:
         self.backlog = Backlog(settings.backlog_submissions, settings.backlog_bytes)
         self.redis = async_connection(settings.queue)
         self.threads = connection(settings.queue)
-        self.batches = Batches(
-            self.redis,
-            Capacity(settings.backlog_submissions, settings.backlog_bytes, settings.result_ttl_s),
+        self.batches = Batches(self.redis)
+        self._capacity = Capacity(
+            settings.backlog_submissions,
+            settings.backlog_bytes,
+            settings.max_wait_s,
+            settings.result_ttl_s,
         )
+        self._reuse_s = settings.cache_ttl_s
         self.listener = Listener(self.redis, meters, self.backlog)
         self._monitor = Monitor(self.threads, self.batches, settings.queue)
-        self._max_wait_s = settings.max_wait_s
         self._fingerprints = Fingerprints.of_settings(settings)
         self._tickets: set[RedisTicket] = set()
         self._idle = asyncio.Event()
@@ -173,7 +176,7 @@ class RedisQueue:
     def longest_s(self, intake: Intake) -> float:
         """Return how long the judgements of a request are waited for at most."""
         group = Group.model_construct(fingerprint="", items=intake.items)
-        return self._max_wait_s + longest_run_s([group])
+        return self._capacity.wait_s + longest_run_s([group])
 
     async def _admit(self, batch_id: str, intake: Intake, groups: list[Group]) -> bool:
         size_bytes = sum(len(item.submission) for item in intake.items) + sum(
@@ -182,8 +185,8 @@ class RedisQueue:
         return await self.batches.admit(
             batch_id,
             intake,
+            self._capacity,
             size_bytes=size_bytes,
-            wait_s=self._max_wait_s,
             run_s=longest_run_s(groups),
         )
 
@@ -208,7 +211,7 @@ class RedisQueue:
     async def _put_problems(self, intake: Intake, groups: list[Group]) -> None:
         """Bring the problems that are not there yet; the others get a new time to live."""
         wanted = {group.items[0].problem for group in groups}
-        ttl_s = round(self._max_wait_s + longest_run_s(groups) + PROBLEM_MARGIN_S)
+        ttl_s = round(self._capacity.wait_s + longest_run_s(groups) + PROBLEM_MARGIN_S)
         inline = [key for key in intake.problems if key in wanted]
         async with self.redis.pipeline(transaction=False) as pipeline:
             for key in inline:
@@ -222,8 +225,11 @@ class RedisQueue:
 
     async def _enqueue(self, batch_id: str, groups: list[Group], request_id: str) -> None:
         size = chunk_size(sum(len(group.items) for group in groups), self._monitor.workers)
-        chunks = [Chunk(batch=batch_id, request_id=request_id, groups=part) for part in split(groups, size)]
-        await asyncio.to_thread(enqueue, self.threads, chunks, self._max_wait_s + JOB_MARGIN_S)
+        chunks = [
+            Chunk(batch=batch_id, request_id=request_id, reuse_s=self._reuse_s, groups=part)
+            for part in split(groups, size)
+        ]
+        await asyncio.to_thread(enqueue, self.threads, chunks, self._capacity.wait_s + JOB_MARGIN_S)
 
 
 def _packed(content: Blob) -> bytes:

@@ -5,9 +5,9 @@ was given up for dead and comes back changes nothing, and nothing is counted twi
 
 A batch is a hash: ``total``, ``left`` (without a judgement), ``share`` (bytes held by each submission),
 ``created``, ``expires`` (nothing of it is begun later) and ``gives_up`` (nothing of it is awaited later) in seconds
-by the server's clock, ``chunks`` (number of its RQ jobs), ``facts`` (packed, of each submission what a failure of
-ours has to tell), and ``started``, ``cancelled`` once they are so. ``lost:INDEX`` counts workers lost over a
-submission.
+by the server's clock, ``keep`` (how long it is kept when finished), ``chunks`` (number of its RQ jobs), ``facts``
+(packed, of each submission what a failure of ours has to tell), and ``started``, ``cancelled`` once they are so.
+``lost:INDEX`` counts workers lost over a submission.
 
 A Redis that is full refuses a script's first write where that could grow it, and no later one. Scripts that end
 something begin with a write that cannot, because what ends is what frees memory; new batches are refused.
@@ -45,7 +45,8 @@ local created = time[1] .. '.' .. string.format('%06d', time[2])
 local expires = now + tonumber(ARGV[4])
 local gives_up = expires + tonumber(ARGV[5])
 redis.call('HSET', KEYS[1], 'total', ARGV[2], 'left', ARGV[2], 'share', ARGV[3], 'created', created,
-  'expires', expires, 'gives_up', gives_up, 'chunks', 0, 'facts', ARGV[7])
+  'expires', expires, 'gives_up', gives_up, 'keep', math.max(1, math.ceil(ARGV[6])), 'chunks', 0,
+  'facts', ARGV[7])
 redis.call('EXPIREAT', KEYS[1], math.ceil(gives_up + tonumber(ARGV[6]) + 120))
 redis.call('ZADD', KEYS[2], gives_up, ARGV[1])
 redis.call('HINCRBY', KEYS[3], 'submissions', ARGV[2])
@@ -67,7 +68,7 @@ return {'open', tostring(now - tonumber(batch[1])), tostring(tonumber(batch[2]) 
   redis.call('SMEMBERS', KEYS[2])}
 """
 
-# KEYS batch, results, done, active, totals; ARGV id, keep_s, channel, event, then index and judgement of each.
+# KEYS batch, results, done, active, totals; ARGV id, channel, event, then index and judgement of each.
 # Answers how many of them stand, or -1 where nobody wants them any longer. The event is followed by a line with the
 # indices of those that stand.
 PUBLISH = (
@@ -76,7 +77,7 @@ PUBLISH = (
 redis.call('ZREM', KEYS[4], '')
 if redis.call('EXISTS', KEYS[1]) == 0 or redis.call('HGET', KEYS[1], 'cancelled') then return -1 end
 local accepted = {}
-for position = 5, #ARGV, 2 do
+for position = 4, #ARGV, 2 do
   if redis.call('SADD', KEYS[3], ARGV[position]) == 1 then
     redis.call('RPUSH', KEYS[2], ARGV[position + 1])
     accepted[#accepted + 1] = ARGV[position]
@@ -87,18 +88,18 @@ if #accepted > 0 then
   redis.call('HSET', KEYS[1], 'progress', redis.call('TIME')[1])
   local ttl = redis.call('TTL', KEYS[1])
   if tonumber(redis.call('HGET', KEYS[1], 'left')) <= 0 then
-    ttl = tonumber(ARGV[2])
+    ttl = tonumber(redis.call('HGET', KEYS[1], 'keep'))
     redis.call('EXPIRE', KEYS[1], ttl)
   end
   redis.call('EXPIRE', KEYS[2], ttl)
   redis.call('EXPIRE', KEYS[3], ttl)
-  redis.call('PUBLISH', ARGV[3], ARGV[4] .. '\\n' .. table.concat(accepted, ' '))
+  redis.call('PUBLISH', ARGV[2], ARGV[3] .. '\\n' .. table.concat(accepted, ' '))
 end
 return #accepted
 """
 )
 
-# KEYS batch, active, totals; ARGV id, keep_s, channel, event. Answers how many submissions were left.
+# KEYS batch, active, totals; ARGV id, channel, event. Answers how many submissions were left.
 CANCEL = (
     _RELEASE
     + """
@@ -107,8 +108,8 @@ local left = tonumber(redis.call('HGET', KEYS[1], 'left')) or 0
 if left <= 0 then return 0 end
 release(KEYS[1], KEYS[2], KEYS[3], ARGV[1], left)
 redis.call('HSET', KEYS[1], 'cancelled', redis.call('TIME')[1])
-redis.call('EXPIRE', KEYS[1], ARGV[2])
-redis.call('PUBLISH', ARGV[3], ARGV[4])
+redis.call('EXPIRE', KEYS[1], redis.call('HGET', KEYS[1], 'keep'))
+redis.call('PUBLISH', ARGV[2], ARGV[3])
 return left
 """
 )

@@ -19,7 +19,6 @@ from redis.exceptions import RedisError
 
 from sandbox import SandboxUnavailableError
 from service.distributed import keys
-from service.distributed.batches import Batches, Capacity
 from service.distributed.connection import async_connection, connection
 from service.distributed.judging import Judging
 from service.distributed.warm_worker import WarmWorker
@@ -45,8 +44,6 @@ class PoolWorker(BaseModel):
 
     queue: SecretStr
     judge: WorkerConfig
-    result_ttl_s: float
-    cache_ttl_s: float
     drain_s: float
 
     @field_serializer("queue")
@@ -63,9 +60,7 @@ def serve(channel: Channel, command: Sequence[str] = WORKER_COMMAND) -> int:
     configure_logging(told.judge.log_level, told.judge.log_format)
     loop = asyncio.new_event_loop()
     url = told.queue.get_secret_value()
-    redis = async_connection(url)
-    batches = Batches(redis, Capacity(0, 0, told.result_ttl_s))
-    judging = Judging(redis, batches, told.judge, command, told.cache_ttl_s)
+    judging = Judging(async_connection(url), told.judge, command)
     try:
         sandbox = loop.run_until_complete(judging.open()).sandbox
     except SandboxUnavailableError as error:

@@ -21,17 +21,17 @@ OTHER: dict[str, Any] = {"mode": "stdio", "tests": [{"input": "2\n", "expected":
 
 def test_a_stored_problem_is_judged_against_by_its_name(serve_any: Serve) -> None:
     client = serve_any()
-    assert client.put("/problems/two sums/α", json=OTHER).status_code == 201
+    assert client.put("/problems/two sums/ü", json=OTHER).status_code == 201
     batch = {
         "submissions": [
-            {"code": "accept", "problem_id": "two sums/α"},
+            {"code": "accept", "problem_id": "two sums/ü"},
             {"code": "accept", "problem": PROBLEM},
-            {"code": "accept", "problem_id": "two sums/α"},
+            {"code": "accept", "problem_id": "two sums/ü"},
         ]
     }
     judgements = client.post("/evaluate/batch", json=batch).json()["judgements"]
     assert [one["total"] for one in judgements] == [3, 1, 3]
-    single = client.post("/evaluate", json={"code": "accept", "problem_id": "two sums/α"}).json()
+    single = client.post("/evaluate", json={"code": "accept", "problem_id": "two sums/ü"}).json()
     assert (single["verdict"], single["total"]) == ("AC", 3)
 
 
