@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from service.keys.ring import ApiKey, KeyFile, KeyLimits, KeyRing
 from service.limits import Defaults
 from service.wire import (
     DEFAULT_CPU_TIME_S,
@@ -30,7 +32,7 @@ LogFormat = Literal["json", "console"]
 SandboxKind = Literal["nsjail", "unsafe-process"]
 
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-ApiKey = Annotated[SecretStr, Field(min_length=1)]
+KeyText = Annotated[SecretStr, Field(min_length=1)]
 
 
 def default_python() -> str:
@@ -53,8 +55,21 @@ class Settings(BaseSettings):
 
     host: str = Field("127.0.0.1", description="Address to listen on.")
     port: int = Field(8000, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
-    api_keys: Annotated[tuple[ApiKey, ...], NoDecode] = Field(
-        (), description="Accepted API keys, comma separated; unset leaves the service open."
+    api_keys: Annotated[tuple[KeyText, ...], NoDecode] = Field(
+        (),
+        description="Accepted API keys, or NAME=sha256:DIGEST of keys, comma separated; unset leaves the service open.",
+    )
+    api_keys_file: Path | None = Field(
+        None, description="JSON file of accepted API keys by digest, each with limits of its own."
+    )
+    key_requests_per_s: Seconds | None = Field(
+        None, description="Requests a second for each key of MICROCODER_API_KEYS; unset, no limit."
+    )
+    key_concurrent_requests: int | None = Field(
+        None, ge=1, description="Requests at a time for each key of MICROCODER_API_KEYS; unset, no limit."
+    )
+    open_access: bool = Field(
+        False, description="Whether to listen beyond this machine without API keys; true or false."
     )
 
     queue: str | None = Field(
@@ -158,6 +173,27 @@ class Settings(BaseSettings):
                 "which no test could then reach"
             )
         return self
+
+    @cached_property
+    def key_ring(self) -> KeyRing:
+        """The keys that are accepted; none leaves the service open."""
+        limits = KeyLimits(
+            requests_per_s=self.key_requests_per_s, concurrent_requests=self.key_concurrent_requests
+        )
+        return KeyRing.of([key.get_secret_value() for key in self.api_keys], self._listed_keys(), limits)
+
+    @model_validator(mode="after")
+    def _keys_are_readable(self) -> Self:
+        self._listed_keys()
+        return self
+
+    def _listed_keys(self) -> list[ApiKey]:
+        if self.api_keys_file is None:
+            return []
+        try:
+            return KeyFile.model_validate_json(self.api_keys_file.read_bytes()).keys
+        except (OSError, ValidationError) as error:
+            raise ValueError(f"api_keys_file cannot be read: {error}") from None
 
     @property
     def defaults(self) -> Defaults:

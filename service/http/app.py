@@ -12,17 +12,20 @@ from fastapi import FastAPI
 from comparators import PROFILES
 from sandbox import SandboxSettings, SandboxUnavailableError, languages
 from service.distributed.redis_jobs import RedisJobs
+from service.distributed.redis_limiter import RedisLimiter
 from service.distributed.redis_problems import RedisProblems
 from service.distributed.redis_queue import RedisQueue
 from service.http import job_routes, judging_routes, openapi, problem_answers, problem_routes, routes
 from service.http.compression import CompressionMiddleware
 from service.http.figures import QueueFigures
+from service.http.key_middleware import ApiKeyMiddleware
 from service.http.metering import MeteringMiddleware
-from service.http.middleware import ApiKeyMiddleware, RequestContextMiddleware
+from service.http.middleware import RequestContextMiddleware
 from service.http.reading import BodyReading
 from service.http.services import Services
 from service.intake import Rules
 from service.jobs.memory import MemoryJobs
+from service.keys.limiter import MemoryLimiter
 from service.metrics import Meters
 from service.problems.store import MemoryProblems
 from service.queue.local_queue import LocalQueue
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     from service.jobs.contract import Jobs
+    from service.keys.limiter import Limiter
     from service.problems.store import ProblemStore
     from service.queue.contract import Queue
     from service.settings import Settings
@@ -54,6 +58,7 @@ def create_app(settings: Settings, worker_command: Sequence[str] = WORKER_COMMAN
         try:
             yield
         finally:
+            await services.limiter.close()
             await services.queue.close()
             await services.reading.close()
 
@@ -71,8 +76,8 @@ def create_app(settings: Settings, worker_command: Sequence[str] = WORKER_COMMAN
     problem_answers.install(app)
     openapi.install(app)
     # The last one added is the outermost: ids and logs also for what the others answer.
-    if settings.api_keys:
-        app.add_middleware(ApiKeyMiddleware, keys=[key.get_secret_value() for key in settings.api_keys])
+    if settings.key_ring:
+        app.add_middleware(ApiKeyMiddleware, ring=settings.key_ring)
     app.add_middleware(CompressionMiddleware)
     app.add_middleware(MeteringMiddleware, meters=meters)
     app.add_middleware(RequestContextMiddleware)
@@ -94,13 +99,14 @@ async def _services(settings: Settings, worker_command: Sequence[str], meters: M
         languages=[language.name for language in known],
         profiles=list(PROFILES),
     )
-    queue, jobs, problems = _parts(settings, worker_command, meters)
+    queue, jobs, problems, limiter = _parts(settings, worker_command, meters)
     meters.registry.register(QueueFigures(queue))
     return Services(
         settings=settings,
         queue=queue,
         jobs=jobs,
         problems=problems,
+        limiter=limiter,
         reading=BodyReading(rules),
         languages=known,
         registry=meters.registry,
@@ -109,17 +115,19 @@ async def _services(settings: Settings, worker_command: Sequence[str], meters: M
 
 def _parts(
     settings: Settings, worker_command: Sequence[str], meters: Meters
-) -> tuple[Queue, Jobs, ProblemStore]:
+) -> tuple[Queue, Jobs, ProblemStore, Limiter]:
     if settings.queue is None:
         local = LocalQueue(settings, worker_command, meters)
         return (
             local,
             MemoryJobs(local, settings.result_bytes, settings.result_ttl_s),
             MemoryProblems(settings.problem_bytes, settings.problem_ttl_s),
+            MemoryLimiter(),
         )
     queue = RedisQueue(settings, meters)
     return (
         queue,
         RedisJobs(queue, settings.result_ttl_s + settings.max_wait_s),
         RedisProblems(queue.redis, settings.problem_ttl_s),
+        RedisLimiter(queue.redis),
     )

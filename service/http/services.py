@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from sandbox import Language
     from service.http.reading import BodyReading
     from service.jobs.contract import Jobs
+    from service.keys.limiter import Limiter
     from service.problems.store import ProblemStore
     from service.queue.contract import Queue
     from service.settings import Settings
@@ -25,6 +26,7 @@ class Services:
     queue: Queue
     jobs: Jobs
     problems: ProblemStore
+    limiter: Limiter
     reading: BodyReading
     languages: list[Language]
     registry: CollectorRegistry

@@ -1,6 +1,6 @@
 """A worker whose judge does what the program's text says, for faults that no judged program can cause.
 
-Words of a program: ``sleep S``, ``raise``, ``die``, ``die-once PATH``, ``broken-once PATH``, ``hang``, and
+Words of a program: ``sleep S``, ``raise``, ``die``, ``die-once PATH``, ``broken-once PATH``, ``hang``, ``die-together`` (with the parent process), and
 ``count PATH``, ``sleep-count S PATH``, ``count-raise PATH``, ``count-tle PATH``, which note each run in a file;
 everything else is accepted. The message names the worker's process id. The environment's ``HOOKED_START`` is
 done at start: ``die`` and ``unavailable`` are known.
@@ -52,6 +52,9 @@ class HookedJudge:
                 Path(path).touch()
                 raise SandboxBrokenError("as asked")
             case ["hang"]:
+                time.sleep(3600)
+            case ["die-together"]:
+                os.kill(os.getppid(), signal.SIGKILL)
                 time.sleep(3600)
             case ["count", path]:
                 note(path)

@@ -193,8 +193,8 @@ def test_a_key_has_a_sensible_length(serve_any: Serve, key: str) -> None:
 
 
 def test_what_waited_too_long_is_our_failure_and_never_run(serve_any: Serve, tmp_path: Path) -> None:
-    client = serve_any(max_wait_s=0.5)
-    job_id = begun(client, "sleep 1.5", f"count {tmp_path / 'runs'}", f"count {tmp_path / 'runs'}")
+    client = serve_any(max_wait_s=1.5)
+    job_id = begun(client, "sleep 3", f"count {tmp_path / 'runs'}", f"count {tmp_path / 'runs'}")
     job = ended(client, job_id)
     assert [one["verdict"] for one in job["judgements"]] == ["AC", "IE", "IE"]
     assert [one["reward"] for one in job["judgements"]] == [1.0, None, None]
