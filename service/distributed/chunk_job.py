@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from redis import Redis
 
+    from service.wire import Priority
+
 JUDGE = "judge"
 FAILURE_TTL_S = 300
 # A submission over which two workers are lost is an IE; each loss costs its chunk a retry.
@@ -81,7 +83,7 @@ def job_id(batch_id: str, number: int) -> str:
     return f"{batch_id}-{number}"
 
 
-def queues(redis: Redis) -> dict[str, Queue]:
+def queues(redis: Redis) -> dict[Priority, Queue]:
     """Return the RQ queues by priority."""
     return {
         priority: Queue(name, connection=redis, job_class=ChunkJob, serializer=JsonSerializer)

@@ -22,13 +22,12 @@ SANDBOX_START_FAILURES = "sandbox_start_failures"
 
 INDEX_TTL_S = 7 * 86400
 
-# The names of the RQ queues, and how often a worker looks at each one first, in a round.
+# The names of the RQ queues.
 QUEUES: dict[Priority, str] = {
     "high": "microcoder-high",
     "normal": "microcoder-normal",
     "low": "microcoder-low",
 }
-TURNS: dict[Priority, int] = {"high": 12, "normal": 3, "low": 1}
 
 
 def batch(batch_id: str) -> str:

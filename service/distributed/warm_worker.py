@@ -18,9 +18,9 @@ from sandbox import SandboxUnavailableError
 from service.distributed import keys
 from service.distributed.chunk_job import SPARE_RETRIES, ChunkJob, queues
 from service.distributed.codec import JsonSerializer
+from service.queue.schedule import Turns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from types import FrameType
 
     from redis import Redis
@@ -72,7 +72,7 @@ class WarmWorker(BaseWorker):
         self._loop = loop
         self._drain_s = drain_s
         self._sandbox_json = sandbox_json
-        self._turns = self._rounds()
+        self._turns = Turns()
         self._running_id: str | None = None
         self._has_job = False
         # Why this worker cannot judge any longer.
@@ -87,14 +87,12 @@ class WarmWorker(BaseWorker):
         """Return for how long a heartbeat stands."""
         return DEAD_AFTER_S
 
-    def reorder_queues(self, reference_queue: Queue) -> None:  # noqa: ARG002 -- RQ's signature
-        """Let the next priority's queue be looked at first: ``high`` most often, but never it alone.
-
-        RQ calls this when it has taken a job.
-        """
+    def reorder_queues(self, reference_queue: Queue) -> None:
+        """Let the queue be looked at first whose turn it is; RQ calls this when it has taken a job."""
         self._has_job = True
-        first = self._by_priority[next(self._turns)]
-        self._ordered_queues = [first, *(queue for queue in self.queues if queue is not first)]
+        taken = next(one for one, queue in self._by_priority.items() if queue.name == reference_queue.name)
+        self._turns.took(taken)
+        self._ordered_queues = [self._by_priority[one] for one in self._turns.order()]
 
     def heartbeat(self, timeout: int | None = None, pipeline: Any = None) -> None:
         """Say that this worker lives; RQ does so before it looks for a job, where it is asked to stop or goes on.
@@ -168,15 +166,3 @@ class WarmWorker(BaseWorker):
                 await asyncio.to_thread(self.maintain_heartbeats, job, execution)
             except Exception as error:  # noqa: BLE001 -- the judging goes on; the next one may get through
                 self.log.warning("Worker %s: no heartbeat: %s", self.name, error)
-
-    @staticmethod
-    def _rounds() -> Iterator[str]:
-        """Yield priorities, each as often in a round as it has turns, spread over the round."""
-        turns = keys.TURNS
-        credit = dict.fromkeys(turns, 0)
-        while True:
-            for priority, weight in turns.items():
-                credit[priority] += weight
-            chosen = max(credit, key=lambda priority: credit[priority])
-            credit[chosen] -= sum(turns.values())
-            yield chosen

@@ -1,9 +1,9 @@
 """A worker whose judge does what the program's text says, for faults that no judged program can cause.
 
-Words of a program: ``sleep S``, ``raise``, ``die``, ``die-once PATH``, ``broken-once PATH``, ``hang``, ``die-together`` (with the parent process), and
-``count PATH``, ``sleep-count S PATH``, ``count-raise PATH``, ``count-tle PATH``, which note each run in a file;
-everything else is accepted. The message names the worker's process id. The environment's ``HOOKED_START`` is
-done at start: ``die`` and ``unavailable`` are known.
+Words of a program: ``sleep S``, ``raise``, ``die``, ``die-once PATH``, ``broken-once PATH``, ``hang``,
+``die-together`` (with the parent process), and ``count PATH``, ``sleep-count S PATH``, ``count-raise PATH``,
+``count-tle PATH``, which note each run in a file; everything else is accepted. The message names the worker's process
+id. The environment's ``HOOKED_START`` is done at start: ``die`` and ``unavailable`` are known.
 """
 
 from __future__ import annotations
