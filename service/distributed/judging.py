@@ -240,7 +240,8 @@ class _Run:
         try:
             if due_s is not None:
                 await asyncio.wait((trying,), timeout=due_s)
-                await self.outbox.flush()
+                if not trying.done():
+                    await self.outbox.flush()
             if not trying.done():
                 await self._or_stopped(trying)
             return trying.result()

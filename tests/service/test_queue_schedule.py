@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -77,7 +79,7 @@ def test_a_higher_priority_goes_first_but_a_lower_one_has_a_turn_now_and_then() 
     assert order[:40].count("high") > order[:40].count("normal") > order[:40].count("low") >= 2
     for level in ("normal", "low"):
         places = [place for place, one in enumerate(order) if one == level]
-        assert max(after - before for before, after in zip(places, places[1:], strict=False)) <= 17
+        assert max(after - before for before, after in pairwise(places)) <= 17
 
 
 def test_room_ends_at_the_capacity_in_submissions_or_bytes() -> None:
