@@ -109,9 +109,7 @@ def _judge(
     except SandboxBrokenError as error:
         return _Outcome(Verdict.IE, f"the sandbox failed: {shortened(str(error))}", isolation)
     ran.sort(key=lambda one: one.index)
-    verdict = verdicts.of_submission(
-        [one.verdict for one in ran], stopped_at_failure=options.stop_on_failure
-    )
+    verdict = verdicts.of_submission([one.verdict for one in ran], stopped_at_failure=options.stop_on_failure)
     return _Outcome(verdict, "", isolation, ran)
 
 

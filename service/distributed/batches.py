@@ -11,7 +11,6 @@ from pydantic import BaseModel, ConfigDict
 
 from service.distributed import keys, scripts
 from service.distributed.codec import pack, unpack
-from service.errors import QueueFullError
 from service.queue.tasks import internal_error
 from service.queue.ticket import Judged
 from service.queue.worker_process import task_of
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from service.intake import Intake, Item
 
 _INDEX = struct.Struct("!I")
-RETRY_AFTER_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +34,15 @@ class Capacity:
     bytes: int
     wait_s: float
     keep_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """``admitted``, ``there`` (already), or ``full``; and what was held of other batches."""
+
+    state: str
+    submissions: int
+    bytes: int
 
 
 class Measured(BaseModel):
@@ -94,13 +101,12 @@ class Batches:
 
     async def admit(
         self, batch_id: str, intake: Intake, capacity: Capacity, *, size_bytes: int, run_s: float
-    ) -> bool:
-        """Make room for a batch; return False where there is a batch with this id already.
+    ) -> Admission:
+        """Make room for a batch, where there is some, and no batch with this id already.
 
         Nothing of it is begun after ``capacity.wait_s``, nothing of it awaited ``run_s`` after that.
 
         Raises:
-            QueueFullError: too much is held.
             RedisError: Redis cannot be used.
 
         """
@@ -120,13 +126,7 @@ class Batches:
                 keys.INDEX_TTL_S,
             ],
         )
-        if answer[0] == b"full":
-            raise QueueFullError(
-                f"{int(answer[1])} submissions and {int(answer[2])} bytes are held; from "
-                f"{capacity.submissions} or {capacity.bytes} on none is admitted",
-                retry_after_s=RETRY_AFTER_S,
-            )
-        return cast("bytes", answer[0]) == b"admitted"
+        return Admission(cast("bytes", answer[0]).decode(), int(answer[1]), int(answer[2]))
 
     async def begin(self, batch_id: str) -> Begun:
         """Find out what is still to do of a batch."""

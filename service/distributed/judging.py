@@ -79,6 +79,16 @@ class Judging:
         if self._process is not None:
             await self._process.close()
 
+    async def abandon(self) -> None:
+        """End a judging that was broken off in the middle; what its process still answers is nobody's."""
+        process, self._process = self._process, None
+        if process is not None:
+            await process.kill()
+        tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
     async def judge(self, chunk: Chunk, *, careful: bool) -> bool:
         """Judge what of ``chunk`` has no judgement; return whether some is left, because this worker is to end.
 
@@ -99,6 +109,9 @@ class Judging:
         except Stopped:
             await run.outbox.flush()
             return self.draining.is_set()
+        except SandboxUnavailableError:
+            await run.outbox.flush()
+            raise
         finally:
             await self._replace_if_grown()
         return False

@@ -82,12 +82,13 @@ class Listener:
         event: dict[str, Any] = json.loads(text)
         batch_id = event["batch"]
         self.wake(batch_id)
-        if batch_id in self._own:
-            for index in accepted.decode().split():
+        for index in accepted.decode().split():
+            # Whoever admitted it: the rate is the whole queue's.
+            self._backlog.judged()
+            if batch_id in self._own:
                 self._count(batch_id, Measured.model_validate(event["measured"][index]))
 
     def _count(self, batch_id: str, measured: Measured) -> None:
-        self._backlog.judged()
         if measured.cached:
             self._meters.given_again(measured.verdict, measured.language)
         else:

@@ -40,7 +40,9 @@ MAX_RESTART_DELAY_S = 30.0
 # A worker that ran this long before it was lost is replaced without delay.
 STABLE_S = 30.0
 LOOK_S = 5.0
-HUNG_AFTER_S = 30.0
+# A worker whose last heartbeat stays this old hangs; the first look after Redis was away finds all of them old.
+SILENT_AFTER_S = 15.0
+SILENT_LOOKS = 4
 END_MARGIN_S = 10.0
 
 
@@ -123,9 +125,11 @@ class Pool:
     async def _watch(self, name: str) -> None:
         """Wait until a worker has ended, and end it where it hangs."""
         child = self._children[name]
+        silent = 0
         while not child.exited.done():
             await asyncio.wait((child.exited,), timeout=LOOK_S)
-            if not child.exited.done() and await self._hangs(name):
+            silent = silent + 1 if not child.exited.done() and await self._is_silent(name) else 0
+            if silent >= SILENT_LOOKS:
                 self._log.warning("worker hangs and is killed", worker=name, pid=child.pid)
                 await child.kill()
         status = child.exited.result()
@@ -135,13 +139,13 @@ class Pool:
             self._log.warning("worker ended", worker=name, status=status)
         await self._give_back(name)
 
-    async def _hangs(self, name: str) -> bool:
+    async def _is_silent(self, name: str) -> bool:
         try:
             age_s = await asyncio.to_thread(heartbeat_age_s, self._redis, name)
         except RedisError:
             # Nobody can tell while Redis is away.
             return False
-        return age_s is not None and age_s > HUNG_AFTER_S
+        return age_s is not None and age_s > SILENT_AFTER_S
 
     async def _give_back(self, name: str) -> None:
         try:

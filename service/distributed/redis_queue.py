@@ -10,7 +10,7 @@ import structlog
 from redis.exceptions import RedisError
 
 from service.distributed import keys
-from service.distributed.batches import Batches, Capacity, Measured, Outcome
+from service.distributed.batches import Admission, Batches, Capacity, Measured, Outcome
 from service.distributed.chunk_job import enqueue, stop
 from service.distributed.chunks import Chunk, Group, chunk_size, longest_run_s, split
 from service.distributed.codec import pack, unpack
@@ -18,6 +18,7 @@ from service.distributed.connection import async_connection, connection, reachab
 from service.distributed.listener import Listener
 from service.distributed.monitor import Monitor
 from service.distributed.redis_ticket import RedisTicket
+from service.errors import QueueFullError
 from service.queue.backlog import Backlog
 from service.queue.health import not_ready
 from service.queue.reuse import Fingerprints, Twins, given_again
@@ -123,7 +124,10 @@ class RedisQueue:
                 if waiting:
                     await self._put_problems(intake, waiting)
                     await self._enqueue(batch_id, waiting, request_id)
-            except BaseException:
+            except Exception:
+                await self.give_up(batch_id, drop=True)
+                raise
+            except asyncio.CancelledError:
                 self.soon(self.give_up(batch_id, drop=True))
                 raise
         return True
@@ -182,12 +186,25 @@ class RedisQueue:
         size_bytes = sum(len(item.submission) for item in intake.items) + sum(
             map(len, intake.problems.values())
         )
-        return await self.batches.admit(
+        admission = await self.batches.admit(
             batch_id,
             intake,
             self._capacity,
             size_bytes=size_bytes,
             run_s=longest_run_s(groups),
+        )
+        if admission.state == "full":
+            raise self._full(admission)
+        return admission.state == "admitted"
+
+    def _full(self, held: Admission) -> QueueFullError:
+        too_many = held.submissions - self._capacity.submissions + 1
+        # Where it is the bytes, a part of the submissions has to go.
+        share = 1 - self._capacity.bytes / (held.bytes + 1)
+        return QueueFullError(
+            f"{held.submissions} submissions and {held.bytes} bytes are held; from "
+            f"{self._capacity.submissions} or {self._capacity.bytes} on none is admitted",
+            retry_after_s=self.backlog.retry_after_s(max(too_many, share * held.submissions)),
         )
 
     async def _answer_known(self, batch_id: str, groups: list[Group]) -> list[Group]:

@@ -136,7 +136,7 @@ class WarmWorker(BaseWorker):
         """Have a job judged."""
         execution = self.prepare_execution(job)
         if isinstance(job, ChunkJob):
-            job.judge = lambda chunk: self._loop.run_until_complete(self._judged(job, chunk, execution))
+            job.judge = lambda chunk: self._unbroken(job, chunk, execution)
         self._judging.stopping.clear()
         self._running_id = job.id
         self.perform_job(job, queue, execution)
@@ -145,6 +145,14 @@ class WarmWorker(BaseWorker):
         self._stopped_job_id = None
         self.set_state(WorkerStatus.IDLE)
         self._has_job = False
+
+    def _unbroken(self, job: ChunkJob, chunk: Chunk, execution: Execution) -> Retry | None:
+        try:
+            return self._loop.run_until_complete(self._judged(job, chunk, execution))
+        except BaseException:
+            # RQ's time limit is a signal, which leaves the loop in the middle of whatever it does.
+            self._loop.run_until_complete(self._judging.abandon())
+            raise
 
     async def _judged(self, job: ChunkJob, chunk: Chunk, execution: Execution) -> Retry | None:
         beating = asyncio.create_task(self._beat(job, execution))

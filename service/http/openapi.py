@@ -38,10 +38,22 @@ DESCRIBED: dict[int | str, dict[str, Any]] = {
 }
 
 
+_IDEMPOTENCY_KEY = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string", "minLength": 1, "maxLength": 256},
+    "description": "A repeated call with the same key and body gets the first call's answer.",
+}
+
+
 def json_body(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the description of a required JSON body of type ``model``."""
+    """Return the description of a required JSON body of type ``model``, sent once or under an idempotency key."""
     schema = {"$ref": _REFERENCE.format(model=model.__name__)}
-    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+    return {
+        "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},
+        "parameters": [_IDEMPOTENCY_KEY],
+    }
 
 
 def problem_body() -> dict[str, Any]:

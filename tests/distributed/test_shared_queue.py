@@ -87,6 +87,19 @@ def test_a_judge_that_fails_is_our_failure_at_once(own_redis: RedisServer, serve
     assert verdicts == ["IE", "IE", "AC"]
 
 
+def test_a_judging_that_rq_breaks_off_leaves_nothing_for_the_next_submission(
+    own_redis: RedisServer, serve_hooked: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """RQ's own time limit is for workers that went wrong; what such a one still answers is nobody's."""
+    monkeypatch.setattr("service.distributed.chunk_job.MARGIN_S", -122)
+    with pool(own_redis.url):
+        client = serve_hooked(queue=own_redis.url)
+        (hanging,) = judged(client, "sleep 4", id="late")
+        (then,) = judged(client, "accept", id="then")
+    assert (hanging["id"], hanging["verdict"], hanging["reward"]) == ("late", "IE", None)
+    assert (then["id"], then["verdict"]) == ("then", "AC")
+
+
 def test_a_client_that_leaves_frees_the_worker(own_redis: RedisServer, serve_hooked: Serve) -> None:
     with pool(own_redis.url):
         client = serve_hooked(queue=own_redis.url)
@@ -364,8 +377,11 @@ def test_of_two_judgements_of_one_submission_the_first_stands(own_redis: RedisSe
         redis = async_connection(own_redis.url)
         batches = Batches(redis)
         capacity = Capacity(submissions=10, bytes=1000, wait_s=60, keep_s=60)
-        assert await batches.admit("b", _one_item(), capacity, size_bytes=100, run_s=60)
-        assert not await batches.admit("b", _one_item(), capacity, size_bytes=100, run_s=60)
+        states = [
+            (await batches.admit("b", _one_item(), capacity, size_bytes=100, run_s=60)).state
+            for _ in range(2)
+        ]
+        assert states == ["admitted", "there"]
         await asyncio.gather(
             *(batches.publish("b", [_outcome(verdict)]) for verdict in (Verdict.AC, Verdict.WA, Verdict.TLE))
         )
