@@ -33,6 +33,11 @@ class RedisJob:
         self.id = job_id
         self._queue = queue
 
+    @property
+    def failed(self) -> bool:
+        """Return False: what cannot be judged becomes an IE, which is an answer."""
+        return False
+
     async def progress(self) -> Progress:
         """Return how far it is.
 

@@ -92,6 +92,10 @@ async def _keyed_job(request: Request, shape: Shape, key: str) -> Job:
             message = "was sent with another body before; a key stands for one request"
             raise InvalidFieldsError([ErrorDetail(field=IDEMPOTENCY_HEADER, message=message)], 1)
         there = await services.jobs.find(held.job_id)
+        if there is not None and there.failed:
+            await services.jobs.disclaim(key)
+            held = await services.jobs.claim(key, claim)
+            there = await services.jobs.find(held.job_id)
         if there is not None:
             return there
         # The first call, or one whose first call did not come as far: a job begins once, whoever begins it.

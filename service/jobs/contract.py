@@ -31,6 +31,11 @@ class Job(Protocol):
         """Return its name."""
         ...
 
+    @property
+    def failed(self) -> bool:
+        """Return whether nothing more will come of it, so that whoever repeats its call has to begin anew."""
+        ...
+
     async def progress(self) -> Progress:
         """Return how far it is."""
         ...

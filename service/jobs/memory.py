@@ -47,6 +47,11 @@ class MemoryJob:
             self._error = error
             self._end("failed")
 
+    @property
+    def failed(self) -> bool:
+        """Return whether nothing more will come of it."""
+        return self._ended == "failed"
+
     async def progress(self) -> Progress:
         """Return how far it is."""
         status: JobStatus = self._ended or ("running" if self.judged or self._ticket.begun else "queued")

@@ -200,3 +200,17 @@ def test_what_waited_too_long_is_our_failure_and_never_run(serve_any: Serve, tmp
     assert [one["reward"] for one in job["judgements"]] == [1.0, None, None]
     assert "waited" in job["judgements"][1]["message"]
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_call_that_failed_for_lack_of_workers_can_be_repeated_under_its_key(
+    serve_hooked: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = serve_hooked()
+    headers = {"Idempotency-Key": "k"}
+    monkeypatch.setenv("HOOKED_START", "unavailable")
+    failed = client.post("/evaluate/batch", json=batch("die", "accept"), headers=headers)
+    assert failed.status_code == 503
+    monkeypatch.delenv("HOOKED_START")
+    until(lambda: client.get("/readyz").status_code, lambda status: status == 200, within_s=60)
+    answer = client.post("/evaluate/batch", json=batch("die", "accept"), headers=headers)
+    assert [one["verdict"] for one in answer.json()["judgements"]] == ["IE", "AC"]
