@@ -141,6 +141,28 @@ def test_high_priority_overtakes(own_redis: RedisServer, serve_hooked: Serve) ->
         assert client.get(f"/jobs/{low[-1]}").json()["status"] == "queued"
 
 
+def test_jobs_that_got_lost_on_their_way_are_found(own_redis: RedisServer, serve_hooked: Serve) -> None:
+    """A worker can die between taking a job and saying so; Redis can lose what it held."""
+    with pool(own_redis.url):
+        client = serve_hooked(queue=own_redis.url)
+        client.post("/jobs", json={"submissions": [submission("sleep 2")]})
+        redis = own_redis.client()
+        until(lambda: redis.zcard("rq:wip:microcoder-normal") == 1)
+        taken, gone = (
+            client.post("/jobs", json={"submissions": [submission(id="one")]}).json()["job_id"]
+            for _ in range(2)
+        )
+        assert redis.lrem("rq:queue:microcoder-normal", 1, f"{taken}-0") == 1
+        redis.delete(Job.key_for(f"{gone}-0"))
+
+        def statuses() -> set[str]:
+            return {client.get(f"/jobs/{one}").json()["status"] for one in (taken, gone)}
+
+        until(lambda: statuses() == {"finished"}, within_s=90)
+        verdicts = [client.get(f"/jobs/{one}").json()["judgements"][0]["verdict"] for one in (taken, gone)]
+    assert verdicts == ["AC", "IE"]
+
+
 def test_a_job_is_found_by_another_api_process_and_goes_on_without_the_first(
     own_redis: RedisServer, serve_hooked: Serve
 ) -> None:
