@@ -30,7 +30,7 @@ class NullJudge:
         """Return what the sandbox is."""
         return {"kind": "null", "isolation": "none"}
 
-    def judge(self, submission: Submission, problem: Problem, options: Options) -> Judgement:
+    def judge(self, submission: Submission, problem: Problem, options: Options, _key: str) -> Judgement:
         """Accept."""
         total = len(problem.tests)
         return Judgement(

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import to_json
 
-from service.deadline import deadline_s
+from service import languages
+from service.deadline import compiling_s, deadline_s
 from service.errors import MalformedBodyError, UnknownProblemError
 from service.fields import Faults, Path
 from service.json_text import parsed
@@ -45,7 +46,7 @@ _PLACEHOLDER = _PROBLEM.validate_python({"mode": "assert", "tests": [{"code": ""
 
 
 class Rules(BaseModel):
-    """What this server accepts and adds."""
+    """What this server accepts and adds. ``languages`` are names and aliases."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -97,16 +98,24 @@ class Intake:
         """Return the ids of the stored problems that submissions name, each once."""
         return list(dict.fromkeys(item.stored for item in self.items if item.stored is not None))
 
-    def resolved(self, known: Mapping[str, Known]) -> Intake:
+    def resolved(self, known: Mapping[str, Known], shape: Shape) -> Intake:
         """Return the intake with ``known`` stored problems looked up.
 
         Raises:
             UnknownProblemError: submissions name others.
+            InvalidFieldsError: a submission's language is none that its problem can be tested in.
 
         """
         missing = [name for name in self.named if name not in known]
         if missing:
             raise UnknownProblemError(missing)
+        faults = Faults()
+        for item in self.items:
+            stored = known.get(item.stored or "")
+            if stored and (fault := languages.fault(item.language, [item.language], stored)):
+                where: Path = () if shape == "single" else ("submissions", item.index)
+                faults.add((*where, "language"), fault)
+        faults.raise_if_any()
         contents = {one.key: one.content for one in known.values() if one.content is not None}
         return Intake(
             [item if item.stored is None else _looked_up(item, known[item.stored]) for item in self.items],
@@ -119,13 +128,16 @@ class Known:
     """A stored problem as submissions need it; ``content`` is None where workers fetch it themselves."""
 
     key: str
+    mode: str
+    prelude: bool
     tests: int
     deadline_s: float
     content: Blob | None = None
 
 
 def _looked_up(item: Item, known: Known) -> Item:
-    return replace(item, problem=known.key, tests=known.tests, deadline_s=known.deadline_s)
+    longest_s = known.deadline_s + compiling_s(item.language)
+    return replace(item, problem=known.key, tests=known.tests, deadline_s=longest_s)
 
 
 def take_in(body: bytes, shape: Shape, rules: Rules) -> Intake:
@@ -174,7 +186,7 @@ class _Reading:
         item = Item(
             index=0,
             id=digest_of(canonical),
-            submission=problem.mode.encode(),
+            submission=to_json({"mode": problem.mode, "prelude": bool(problem.prelude)}),
             problem=key,
             tests=len(problem.tests),
             deadline_s=deadline_s(problem, self._rules.defaults),
@@ -211,10 +223,10 @@ class _Reading:
         except ValidationError as error:
             self._faults.add_all(error, raw, where)
             return None, key
-        if submission.language not in self._rules.languages:
-            self._faults.add(
-                (*where, "language"), f"is none of those here: {', '.join(self._rules.languages)}"
-            )
+        found = self._problems.get(key)
+        known = None if isinstance(found, ValidationError) else found
+        if fault := languages.fault(submission.language, self._rules.languages, known):
+            self._faults.add((*where, "language"), fault)
         return submission, key
 
     def _problem(self, raw: Any, where: Path, text: bytes | None = None) -> str:
@@ -267,7 +279,7 @@ class _Reading:
             submission=stripped.model_dump_json(exclude_none=True).encode(),
             problem=key,
             tests=len(problem.tests) if problem else 0,
-            deadline_s=deadline_s(problem, self._rules.defaults) if problem else 0.0,
+            deadline_s=deadline_s(problem, self._rules.defaults, submission.language) if problem else 0.0,
             options=chosen,
             language=submission.language,
             program=_program_of(submission, chosen),

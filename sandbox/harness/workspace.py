@@ -7,7 +7,7 @@ import os
 ROOT = os.environ.get("MICROCODER_BOX", "/box")
 WORK = f"{ROOT}/work"
 SOURCE = f"{ROOT}/source"
-TMP = f"{ROOT}/tmp"
+TMP = f"{ROOT}/tmp"  # noqa: S108 - private to the jail
 FOLDERS = (WORK, SOURCE, TMP, f"{ROOT}/shm")
 
 

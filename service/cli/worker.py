@@ -24,6 +24,7 @@ SETTINGS = frozenset(
         "python",
         "workers",
         "drain_s",
+        "failing_first",
         "default_cpu_time_s",
         "default_wall_time_s",
         "default_memory_bytes",

@@ -178,6 +178,7 @@ class Pool:
                 sandbox=settings.sandbox,
                 python=settings.python,
                 defaults=settings.defaults,
+                failing_first=settings.failing_first,
                 log_level=settings.log_level,
                 log_format=settings.log_format,
             ),

@@ -11,13 +11,14 @@ from service.distributed import keys
 from service.distributed.codec import pack, unpack
 from service.distributed.connection import reachable
 from service.errors import ProblemConflictError
-from service.intake import Known
 from service.problems.store import Content
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from redis.asyncio import Redis
+
+    from service.intake import Known
 
 # Contents outlive names, so that whatever is named can be judged.
 CONTENT_MARGIN_S = 3600
@@ -79,7 +80,7 @@ class RedisProblems:
                     pipeline.expire(keys.problem(fields["key"]), self._content_ttl_s)
                 there = await pipeline.execute()
         return {
-            name: Known(fields["key"], fields["tests"], fields["deadline_s"])
+            name: Content(**fields, canonical=b"").known(with_content=False)
             for (name, fields), kept in zip(about.items(), there, strict=True)
             if kept
         }

@@ -77,7 +77,7 @@ async def _taken_in(request: Request, services: Services, shape: Shape) -> Intak
 async def _read(services: Services, body: list[bytes], shape: Shape) -> Intake:
     intake = await services.reading.read(body, shape)
     named = intake.named
-    return intake.resolved(await services.problems.known(named)) if named else intake
+    return intake.resolved(await services.problems.known(named), shape) if named else intake
 
 
 async def _keyed_job(request: Request, shape: Shape, key: str) -> Job:

@@ -26,6 +26,7 @@ from service.http.services import Services
 from service.intake import Rules
 from service.jobs.memory import MemoryJobs
 from service.keys.limiter import MemoryLimiter
+from service.languages import every_name
 from service.metrics import Meters
 from service.problems.store import MemoryProblems
 from service.queue.local_queue import LocalQueue
@@ -96,7 +97,7 @@ async def _services(settings: Settings, worker_command: Sequence[str], meters: M
         maxima=settings.maxima,
         defaults=settings.defaults,
         isolation=settings.isolation,
-        languages=[language.name for language in known],
+        languages=every_name(known),
         profiles=list(PROFILES),
     )
     queue, jobs, problems, limiter = _parts(settings, worker_command, meters)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import asdict
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -13,6 +12,7 @@ from pydantic import BaseModel, JsonValue
 from comparators import PROFILES
 from service.http.openapi import DESCRIBED
 from service.http.services import services_of
+from service.languages import listed
 from service.version import package_version
 
 NO_ISOLATION = "programs run without isolation (sandbox unsafe-process); judge only programs that you trust"
@@ -78,9 +78,9 @@ async def get_version(request: Request) -> dict[str, JsonValue]:
 
 
 @router.get("/languages")
-async def get_languages(request: Request) -> dict[str, list[dict[str, str]]]:
-    """List the languages of programs."""
-    return {"languages": [asdict(language) for language in services_of(request).languages]}
+async def get_languages(request: Request) -> dict[str, list[dict[str, Any]]]:
+    """List the languages of programs: those whose compiler or interpreter is found here."""
+    return {"languages": listed(services_of(request).languages)}
 
 
 @router.get("/profiles")

@@ -6,8 +6,9 @@ JSON. Contents never change under an id: whoever has put a problem may rely on i
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from service.errors import InvalidFieldsError, ProblemConflictError
 from service.intake import Known
@@ -33,6 +34,7 @@ class Content:
     key: str
     digest: str
     mode: Mode
+    prelude: bool
     tests: int
     deadline_s: float
     canonical: Blob
@@ -44,11 +46,16 @@ class Content:
         return cls(
             key=item.problem,
             digest=item.id,
-            mode=cast("Mode", item.submission.decode()),
+            **json.loads(item.submission),
             tests=item.tests,
             deadline_s=item.deadline_s,
             canonical=intake.problems[item.problem],
         )
+
+    def known(self, *, with_content: bool) -> Known:
+        """Return what submissions need of it."""
+        content = self.canonical if with_content else None
+        return Known(self.key, self.mode, self.prelude, self.tests, self.deadline_s, content)
 
     def receipt(self, problem_id: str, ttl_s: float) -> StoredProblem:
         """Return what a caller is told of it."""
@@ -133,8 +140,4 @@ class MemoryProblems:
     async def known(self, problem_ids: Sequence[str]) -> dict[str, Known]:
         """Return those of the problems that are stored, with their contents."""
         found = {name: self._kept.get(name) for name in problem_ids}
-        return {
-            name: Known(one.key, one.tests, one.deadline_s, one.canonical)
-            for name, one in found.items()
-            if one is not None
-        }
+        return {name: one.known(with_content=True) for name, one in found.items() if one is not None}

@@ -255,6 +255,7 @@ def _config(settings: Settings, name: str) -> WorkerConfig:
         sandbox=settings.sandbox,
         python=settings.python,
         defaults=settings.defaults,
+        failing_first=settings.failing_first,
         log_level=settings.log_level,
         log_format=settings.log_format,
     )

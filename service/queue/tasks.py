@@ -24,6 +24,7 @@ class WorkerConfig(_Message):
     sandbox: SandboxKind
     python: str
     defaults: Defaults
+    failing_first: bool = True
     log_level: LogLevel
     log_format: LogFormat
 

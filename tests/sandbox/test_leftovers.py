@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sandbox import End, Limits, Program, RunResult, Sandbox, SandboxSettings, StdioInput, open_sandbox
-from sandbox.cgroups import PREFIX
+from sandbox.group_folder import PREFIX
 from service.settings import default_python
 
 Script = Callable[..., RunResult]
@@ -83,7 +83,7 @@ def _descendants(pid: int) -> set[int]:
 
 
 def _groups() -> list[str]:
-    return [str(path) for path in Path("/sys/fs/cgroup").glob(f"**/{PREFIX}{os.getpid()}-*")]
+    return [str(path) for path in Path("/sys/fs/cgroup").glob(f"**/{PREFIX}{os.getpid()}.*")]
 
 
 def _traces() -> dict[str, object]:
@@ -91,7 +91,9 @@ def _traces() -> dict[str, object]:
     return {
         "descriptors": len(list(Path("/proc/self/fd").iterdir())),
         "children": _descendants(os.getpid()),
-        "mounts": [line for line in Path("/proc/self/mountinfo").read_text().splitlines() if "docker" not in line],
+        "mounts": [
+            line for line in Path("/proc/self/mountinfo").read_text().splitlines() if "docker" not in line
+        ],
         "groups": _groups(),
         "temporary files": sorted(Path(tempfile.gettempdir()).iterdir()),
     }

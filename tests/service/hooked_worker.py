@@ -36,7 +36,7 @@ class HookedJudge:
     def describe(self) -> dict[str, JsonValue]:
         return {"isolation": "none", "kind": "hooked"}
 
-    def judge(self, submission: Submission, problem: Problem, options: Options) -> Judgement:
+    def judge(self, submission: Submission, problem: Problem, options: Options, _key: str) -> Judgement:
         verdict = Verdict.AC
         match (submission.code or submission.completion or "").split():
             case ["sleep", seconds]:

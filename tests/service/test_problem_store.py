@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
-from service.wire import canonical_json, digest_of
+from service.errors import InvalidFieldsError
+from service.intake import Intake, Item, Known, Shape
+from service.wire import Options, canonical_json, digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,3 +115,26 @@ def test_unused_problems_go_when_the_memory_store_is_full(serve_hooked: Serve) -
         assert client.put(f"/problems/{name}", json=problem).status_code == 201
         client.get("/problems/a")
     assert [client.head(f"/problems/{name}").status_code for name in ("a", "b", "c")] == [200, 404, 200]
+
+
+@pytest.mark.parametrize(("shape", "field"), [("single", "language"), ("batch", "submissions.1.language")])
+def test_a_stored_problem_that_a_language_cannot_be_tested_in_is_refused_by_field(
+    shape: Shape, field: str
+) -> None:
+    item = Item(
+        index=1,
+        id="one",
+        submission=b"{}",
+        problem="",
+        tests=0,
+        deadline_s=0.0,
+        options=Options(),
+        language="c",
+        stored="p",
+    )
+    stdio, call = (Known("key", mode, prelude=False, tests=2, deadline_s=50.0) for mode in ("stdio", "call"))
+    resolved = Intake([item], {}).resolved({"p": stdio}, shape).items[0]
+    assert (resolved.problem, resolved.tests, resolved.deadline_s > 50.0) == ("key", 2, True)
+    with pytest.raises(InvalidFieldsError) as refused:
+        Intake([item], {}).resolved({"p": call}, shape)
+    assert refused.value.errors[0].field == field
