@@ -21,7 +21,9 @@ __all__ = ["LazyGroup", "main"]
 # The name of a command is that of the object and of its module; the text is its line in --help.
 _COMMANDS = {
     "judge": "Judge programs against a problem, without a server.",
+    "key": "Make an API key.",
     "serve": "Judge programs over HTTP.",
+    "worker": "Judge what waits in a queue in Redis.",
 }
 
 

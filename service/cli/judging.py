@@ -41,7 +41,7 @@ async def judge_all(
         trouble = queue.health().trouble
         if trouble is not None:
             raise NoSandboxError(f"{trouble.cause}\nCure: {trouble.cure}")
-        async for judged in queue.submit(_intake(work, settings, options), "judge"):
+        async for judged in await queue.submit(_intake(work, settings, options), "judge"):
             on_judged(judged.index, Judgement.model_validate_json(judged.judgement))
     finally:
         await queue.close()

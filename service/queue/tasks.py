@@ -39,7 +39,10 @@ class Readiness(_Message):
 
 
 class Task(_Message):
-    """One submission to judge: ``index`` is its place in its request, ``forget`` what to drop first."""
+    """One submission to judge: ``index`` is its place in its request, ``forget`` what to drop first.
+
+    ``queue_s`` and ``attempts`` go into its judgement as they are.
+    """
 
     index: int
     problem: str
@@ -48,6 +51,8 @@ class Task(_Message):
     tests: int
     options: Options
     request_id: str
+    queue_s: float = 0.0
+    attempts: int = 1
 
 
 class Done(_Message):
@@ -71,6 +76,8 @@ def internal_error(
         first_failed=None,
         message=message,
         duration_s=duration_s,
+        queue_s=task.queue_s,
+        attempts=task.attempts,
         worker=worker,
         isolation=task.options.isolation,
     )

@@ -138,7 +138,9 @@ class _Desk:
                 judgement = self._judge.judge(
                     submission, self._problems[task.problem], task.options, task.problem
                 )
-                judgement = judgement.model_copy(update={"index": task.index})
+                judgement = judgement.model_copy(
+                    update={"index": task.index, "queue_s": task.queue_s, "attempts": task.attempts}
+                )
                 # Within the try, because text that cannot be encoded is a failure of ours as well.
                 return _frames(judgement)
         except SandboxBrokenError:

@@ -81,6 +81,28 @@ def test_standard_library_only(folder: str) -> None:
             assert top in sys.stdlib_module_names or top == folder.partition("/")[0], f"{path}: {imported}"
 
 
+def test_redis_stays_in_its_folder() -> None:
+    """Only the distributed half knows Redis and RQ; the rest knows contracts, and one place chooses."""
+    chooses = {"service.http.app", "service.cli.worker"}
+    for name, path in MODULES.items():
+        tops = {imported.partition(".")[0] for imported in _imports(path, deferred=True)}
+        if not name.startswith("service.distributed"):
+            assert not tops & {"redis", "rq"}, name
+            known = {one for one in _imports(path, deferred=True) if one.startswith("service.distributed")}
+            assert not known or name in chooses, f"{name} -> {known}"
+
+
+@pytest.mark.parametrize("folder", ["queue", "jobs", "problems", "keys", "processes", "distributed"])
+def test_what_waits_knows_no_http(folder: str) -> None:
+    """Queues, jobs, stores and keys can be used without a web framework."""
+    for name, path in MODULES.items():
+        if name.startswith(f"service.{folder}"):
+            imported = _imports(path, deferred=True)
+            assert not {
+                one for one in imported if one.startswith(("service.http", "fastapi", "starlette"))
+            }, name
+
+
 def test_no_import_cycles() -> None:
     """Modules import each other without circles, counting what is imported at their top level."""
     graph: dict[str, set[str]] = {}
