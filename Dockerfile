@@ -35,12 +35,27 @@ RUN python3 -m pip uninstall --yes --quiet pip --root-user-action=ignore \
     && groupadd --gid 1000 microcoder \
     && useradd --uid 1000 --gid 1000 --no-create-home --home-dir /tmp --shell /usr/sbin/nologin microcoder
 
-FROM base AS programs
+# What a jail shows, gathered: libraries, a few harmless programs, an interpreter, its packages, the harness. No shell.
+FROM base AS shown
+COPY --from=installer /opt/harness /shown/opt/harness
+COPY --from=installer /opt/programs /shown/opt/programs
+RUN mkdir -p /shown/box /shown/dev /shown/etc /shown/proc /shown/sys /shown/var /shown/usr/bin /shown/usr/local/bin \
+        /shown/usr/share \
+    && cp -a /bin /lib* /shown/ \
+    && cp -a /usr/lib* /shown/usr/ \
+    && cp -a /usr/local/lib /shown/usr/local/ \
+    && cp -a /usr/share/zoneinfo /shown/usr/share/ \
+    && cp -a /etc/ld.so.cache /shown/etc/ \
+    && for name in cat echo false sleep true; do cp -a "/usr/bin/$name" /shown/usr/bin/; done \
+    && for path in /usr/bin/python3* /usr/local/bin/python3*; do if [ -e "$path" ]; then cp -a "$path" "/shown$path"; fi; done \
+    && find /shown -xdev -type f -perm /6000 -exec chmod ug-s {} + \
+    && ln -s /box/tmp /shown/tmp && ln -s /box/tmp /shown/var/tmp
+
+FROM scratch AS programs
 LABEL org.opencontainers.image.title="MicroCoder-Evaluator, programs" \
-      org.opencontainers.image.description="Where --sandbox=docker runs programs: an interpreter and what programs may import" \
+      org.opencontainers.image.description="Where --sandbox=docker runs programs" \
       org.opencontainers.image.licenses="Apache-2.0"
-COPY --from=installer /opt/harness /opt/harness
-COPY --from=installer /opt/programs /opt/programs
+COPY --from=shown /shown /
 USER 1000:1000
 CMD ["/opt/programs/bin/python"]
 

@@ -61,11 +61,54 @@ class Launched:
             remove_folder(self.folder)
 
 
+class Memory(Protocol):
+    """Limits and counts the memory of everything in a jail."""
+
+    def limit(self, memory_bytes: int) -> None:
+        """Let the next run use this much more than is used now, swap included. Raises OSError."""
+        ...
+
+    def peak_bytes(self) -> int | None:
+        """Return the most that was used since ``limit`` was last called; None where only processes are known."""
+        ...
+
+    def oom_kills(self) -> int:
+        """Return how many processes were killed so far because the limit was reached."""
+        ...
+
+
+class Jail(Protocol):
+    """A started harness, wherever it runs."""
+
+    @property
+    def channel(self) -> socket.socket:
+        """Our end of its channel."""
+        ...
+
+    @property
+    def group(self) -> Memory | None:
+        """What limits its memory as a whole, where something does."""
+        ...
+
+    def log(self) -> str:
+        """Return the last lines that it wrote."""
+        ...
+
+    def end(self) -> None:
+        """End it with all that runs in it, and remove its traces."""
+        ...
+
+
 class Launcher(Protocol):
     """Starts harnesses one like the other."""
 
-    def launch(self) -> Launched:
-        """Start one. Raises OSError."""
+    @property
+    def memory_by_group(self) -> bool:
+        """Whether memory is limited for a whole jail rather than for each process."""
+        ...
+
+    def launch(self) -> Jail:
+        """Start one. Raises OSError, SandboxBrokenError."""
         ...
 
     def close(self) -> None:

@@ -10,7 +10,8 @@ from sandbox import interpreter as interpreters
 from sandbox.diagnosis import explain
 from sandbox.errors import SandboxBrokenError, SandboxError, SandboxUnavailableError
 from sandbox.facts import AssertInput, Limits, Outcome, Program, StdioInput
-from sandbox.launch import JailLauncher, UnsafeLauncher
+from sandbox.interpreter import Interpreter
+from sandbox.launch import JailLauncher, Launcher, UnsafeLauncher
 from sandbox.session import Session
 from sandbox.settings import SandboxSettings
 
@@ -25,9 +26,9 @@ def outcome(action):
         return "refused"
     return "allowed"
 print(os.getpid() > 1, outcome(lambda: socket.socket()), outcome(lambda: os.listdir("/root/.ssh")),
-      outcome(lambda: open("/etc/shadow")), outcome(lambda: open("/usr/probe", "w")), os.getuid())
+      outcome(lambda: open("/etc/shadow")), outcome(lambda: open("/usr/probe", "w")), os.getuid() > 0)
 """
-PROBE_ANSWER = b"True refused refused refused refused 1000\n"
+PROBE_ANSWER = b"True refused refused refused refused True\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +45,16 @@ class Sandbox:
 
     def __init__(self, settings: SandboxSettings) -> None:
         self._settings = settings
-        self._interpreter = interpreters.probe(settings.python)
         self._proc = True
-        self._launcher: JailLauncher | UnsafeLauncher
-        if settings.kind == "unsafe-process":
-            self._launcher = UnsafeLauncher(self._interpreter)
+        self._launcher: Launcher
+        if settings.kind == "docker":
+            self._interpreter, self._launcher = self._containers()
         else:
-            self._launcher = self._first_that_works()
+            self._interpreter = interpreters.probe(settings.python)
+            if settings.kind == "nsjail":
+                self._launcher = self._first_that_works()
+            else:
+                self._launcher = UnsafeLauncher(self._interpreter)
         self._check_asserts()
 
     def __enter__(self) -> Self:
@@ -79,15 +83,29 @@ class Sandbox:
 
     def describe(self) -> dict[str, Any]:
         """Return what a person who operates this wants to know of it, as JSON-like data."""
-        jailed = isinstance(self._launcher, JailLauncher)
+        kind = self._settings.kind
+        by_group = "container" if kind == "docker" else "cgroup-v1"
         return {
-            "kind": self._settings.kind,
-            "isolation": "nsjail" if jailed else "none",
-            "memory": "cgroup-v1" if self._launcher.memory_by_group else "rlimit-per-process",
+            "kind": kind,
+            "isolation": "none" if kind == "unsafe-process" else kind,
+            "memory": by_group if self._launcher.memory_by_group else "rlimit-per-process",
             "proc": self._proc,
             "python": self._interpreter.version,
             "numpy": self._interpreter.numpy,
         }
+
+    def _containers(self) -> tuple[Interpreter, Launcher]:
+        """Return a launcher of containers that have proved to isolate, and the interpreter in their image."""
+        # The engine's client is heavy, and only this kind of sandbox needs it.
+        from sandbox.docker_launch import DockerLauncher  # noqa: PLC0415
+
+        launcher = DockerLauncher(self._settings)
+        try:
+            self._prove(launcher)
+        except BaseException:
+            launcher.close()
+            raise
+        return launcher.interpreter, launcher
 
     def _first_that_works(self) -> JailLauncher:
         """Return a launcher of jails that have proved to isolate: with a /proc where the kernel lets us mount one."""
@@ -107,7 +125,7 @@ class Sandbox:
                 return launcher
         raise explain(message)
 
-    def _prove(self, launcher: JailLauncher) -> None:
+    def _prove(self, launcher: Launcher) -> None:
         with self._probe_session(launcher, Program(PROBE)) as session:
             result = session.run(StdioInput(), PROBE_LIMITS)
         if result.stdout != PROBE_ANSWER:
@@ -129,7 +147,7 @@ class Sandbox:
                 "Use an interpreter that does not optimise asserts away.",
             )
 
-    def _probe_session(self, launcher: JailLauncher | UnsafeLauncher, program: Program) -> Session:
+    def _probe_session(self, launcher: Launcher, program: Program) -> Session:
         return Session(
             launcher,
             program,

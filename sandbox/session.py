@@ -31,7 +31,7 @@ from sandbox.facts import (
     StdioInput,
 )
 from sandbox.harness import messages, plain
-from sandbox.launch import Launched, Launcher
+from sandbox.launch import Jail, Launcher
 
 PIPE_BYTES = 1 << 20
 STDERR_HEAD_BYTES = STDERR_TAIL_BYTES = 32 << 10
@@ -63,7 +63,7 @@ class Session:
         self._disk_bytes = disk_bytes
         self._compile_cpu_time_s = compile_cpu_time_s
         self._memory_bytes = memory_bytes
-        self._jail: Launched | None = None
+        self._jail: Jail | None = None
         self.compiled = self._start()
 
     def __enter__(self) -> Self:
@@ -119,7 +119,7 @@ class Session:
                 answer, limits, pipes.captures, killed_for_memory=killed_for_memory, peak_bytes=peak_bytes
             )
 
-    def _running(self) -> Launched:
+    def _running(self) -> Jail:
         if self._jail is None:
             raise SandboxBrokenError("the jail could not be started again")
         return self._jail
@@ -169,7 +169,7 @@ class Session:
             broken_prelude=facts["broken_prelude"] == "True",
         )
 
-    def _send(self, jail: Launched, message: dict[str, Any], fds: list[int]) -> None:
+    def _send(self, jail: Jail, message: dict[str, Any], fds: list[int]) -> None:
         try:
             socket.send_fds(jail.channel, [messages.to_harness(message)], fds)
         except OSError as error:
@@ -177,7 +177,7 @@ class Session:
             self.close()
             raise SandboxBrokenError(f"the harness is gone: {log or error}") from error
 
-    def _watch(self, jail: Launched, pipes: _Pipes, limits: Limits) -> protocol.Ended | None:
+    def _watch(self, jail: Jail, pipes: _Pipes, limits: Limits) -> protocol.Ended | None:
         """Drain the pipes until the harness answers. None when it died or does not answer."""
         deadline = time.monotonic() + HARD_WALL_FACTOR * limits.wall_time_s + ANSWER_GRACE_S
         asked_to_end = False

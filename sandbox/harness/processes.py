@@ -13,6 +13,8 @@ import time
 from sandbox.harness import interpreter
 
 ALONE = os.getpid() == 1
+# In a container: what was there before any program was. It stays as long as this process, so its numbers do too.
+STRANGERS = frozenset(os.listdir("/proc")) if ALONE and os.path.isdir("/proc") else frozenset()
 CORES = len(os.sched_getaffinity(0))
 PR_SET_CHILD_SUBREAPER = 36
 CPUCLOCK_SCHED = 2
@@ -71,7 +73,7 @@ def others() -> list[int]:
     if not ALONE:
         return _descendants(os.getpid())
     try:
-        return [int(name) for name in os.listdir("/proc") if name.isdigit() and name != "1"]
+        return [int(name) for name in os.listdir("/proc") if name.isdigit() and name not in STRANGERS]
     except OSError:
         return []
 

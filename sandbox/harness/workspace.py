@@ -1,4 +1,7 @@
-"""The files of a run: /box/work (where it starts), /box/source, /box/tmp, /box/shm; new for each run."""
+"""The files of a run: /box/work (where it starts), /box/source, /box/tmp, /box/shm; new for each run.
+
+In a container, /dev/shm cannot be a link: there it is itself one of these folders.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,8 @@ import os
 ROOT = os.environ.get("MICROCODER_BOX", "/box")
 WORK = f"{ROOT}/work"
 SOURCE = f"{ROOT}/source"
-FOLDERS = (WORK, SOURCE, f"{ROOT}/tmp", f"{ROOT}/shm")  # noqa: S108 - private to the jail
+SHARED_MEMORY = os.environ.get("MICROCODER_SHM", f"{ROOT}/shm")
+FOLDERS = (WORK, SOURCE, f"{ROOT}/tmp", SHARED_MEMORY)  # noqa: S108 - private to the jail
 
 
 def prepare() -> None:
