@@ -174,16 +174,14 @@ class DockerLauncher:
         try:
             self._engine.start(container)
             bridge = self._engine.exec_create(container, list(BRIDGE), stdin=True, user=plan.bridge_user)
-            handed_over = self._engine.exec_start(bridge, socket=True)
-            connection: socket.socket = getattr(handed_over, "_sock", handed_over)
-            connection.settimeout(ENGINE_TIMEOUT_S)
-            stream = Stream(connection)
+            stream = Stream(self._engine.exec_start(bridge, socket=True))
+            stream.set_timeout(ENGINE_TIMEOUT_S)
             stream.send(frames.frame(frames.HELLO))
             said = next((content for kind, _, content in stream.frames() if kind == frames.HELLO), None)
             if said is None:
                 log = self._engine.logs(container, tail=LOG_LINES) + stream.said
                 raise ValueError(log.decode(errors="replace").strip() or "the container does not answer")
-            connection.settimeout(None)
+            stream.set_timeout(None)
             return DockerJail(self._engine, container, stream, self._janitor), json.loads(said)
         except BaseException:
             remove(self._engine, container)

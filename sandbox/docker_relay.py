@@ -14,6 +14,7 @@ import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from typing import Any
 
 from sandbox.container import frames
 from sandbox.harness import messages
@@ -28,10 +29,14 @@ MAX_SAID_BYTES = 4096
 class Stream:
     """The standard streams of the bridge, over a connection that Docker has handed over."""
 
-    def __init__(self, connection: socket.socket) -> None:
-        self._connection = connection
+    def __init__(self, handed_over: Any) -> None:
+        """Take what ``exec_start(socket=True)`` of Docker's client gives: a socket, or a file around one."""
+        self._handed_over = handed_over
+        self._connection: socket.socket = getattr(handed_over, "_sock", handed_over)
         self._parser = frames.Parser()
         self._ready: list[tuple[int, int, bytes]] = []
+        self._closing = threading.Lock()
+        self._closed = False
         self.said = b""
 
     def send(self, data: bytes) -> None:
@@ -54,10 +59,22 @@ class Stream:
                 self._ready += self._parser.feed(data)
 
     def close(self) -> None:
-        """End it, also under a thread that is reading."""
-        with suppress(OSError):
-            self._connection.shutdown(socket.SHUT_RDWR)
-        self._connection.close()
+        """End it, also under a thread that is reading; more than once if need be."""
+        with self._closing:
+            if self._closed:
+                return
+            self._closed = True
+            with suppress(OSError):
+                self._connection.shutdown(socket.SHUT_RDWR)
+            # The client keeps the response, of which the socket is a part, from being collected; outermost first.
+            response = getattr(self._handed_over, "_response", None)
+            for part in (response, self._handed_over, self._connection):
+                if part is not None:
+                    part.close()
+
+    def set_timeout(self, seconds: float | None) -> None:
+        """Bound the waiting of each operation; None: without a bound."""
+        self._connection.settimeout(seconds)
 
     def _exactly(self, size: int) -> bytes:
         parts = []

@@ -20,10 +20,16 @@ PROBLEM: TypeAdapter[wire.Problem] = TypeAdapter(wire.Problem)
 DEFAULTS = wire.Limits(cpu_time_s=4.0, wall_time_s=20.0, memory_bytes=512 << 20, output_bytes=4 << 20)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let the whole of the sandbox's tests run against its other kind of isolation."""
+    parser.addoption("--sandbox", choices=("nsjail", "docker"), default="nsjail", help="what holds programs")
+
+
 @pytest.fixture(scope="session")
-def sandbox() -> Iterator[Sandbox]:
+def sandbox(pytestconfig: pytest.Config) -> Iterator[Sandbox]:
     """Give the one sandbox of the test run."""
-    with open_sandbox(SandboxSettings(python=default_python())) as opened:
+    kind = pytestconfig.getoption("--sandbox")
+    with open_sandbox(SandboxSettings(kind=kind, python=default_python())) as opened:
         yield opened
 
 
