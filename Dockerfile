@@ -49,6 +49,7 @@ RUN mkdir -p /shown/box /shown/dev /shown/etc /shown/proc /shown/sys /shown/var 
     && for name in cat echo false sleep true; do cp -a "/usr/bin/$name" /shown/usr/bin/; done \
     && for path in /usr/bin/python3* /usr/local/bin/python3*; do if [ -e "$path" ]; then cp -a "$path" "/shown$path"; fi; done \
     && find /shown -xdev -type f -perm /6000 -exec chmod ug-s {} + \
+    && chmod 0777 /shown/box \
     && ln -s /box/tmp /shown/tmp && ln -s /box/tmp /shown/var/tmp
 
 FROM scratch AS programs

@@ -26,7 +26,9 @@ SHARED_MEMORY_BYTES = 16 << 20
 FIRST_MEMORY_BYTES = 256 << 20
 PROCESSES = 1024  # a fence around what each run's own limit bounds
 LOG_BYTES = "64k"
-# What tells of the host rather than of a process, or changes it. Of /sys the container's own group stays.
+# What tells of the host rather than of a process, what changes it, and queues that would outlive a run. Of /sys the
+# container's own group stays.
+OF_ETC_AND_DEV = ("/etc/hostname", "/etc/hosts", "/etc/resolv.conf", "/dev/mqueue", "/dev/pts", "/dev/tty")
 OF_PROC = (
     "acpi asound buddyinfo bus cgroups cmdline config.gz consoles cpuinfo crypto devices diskstats dma driver "
     "dynamic_debug execdomains fb filesystems fs interrupts iomem ioports irq kallsyms kcore key-users keys kmsg "
@@ -78,8 +80,11 @@ def configure(plan: ContainerPlan) -> dict[str, Any]:
             "Tmpfs": _tmpfs(plan),
             "IpcMode": "private",
             "LogConfig": {"Type": "json-file", "Config": {"max-size": LOG_BYTES}},
-            "MaskedPaths": [f"/proc/{name}" for name in OF_PROC.split()]
-            + [f"/sys/{name}" for name in OF_SYS.split()],
+            "MaskedPaths": [
+                *OF_ETC_AND_DEV,
+                *(f"/proc/{name}" for name in OF_PROC.split()),
+                *(f"/sys/{name}" for name in OF_SYS.split()),
+            ],
             "ReadonlyPaths": [],
         },
     }
@@ -89,7 +94,7 @@ def _first(plan: ContainerPlan) -> dict[str, Any]:
     return {
         "bridge_uid": plan.uid + 1,
         "argv": [PYTHON, *PYTHON_FLAGS, f"{ROOT}/harness/main.py"],
-        "environment": ENVIRONMENT | {"MICROCODER_SHM": "/dev/shm"},  # noqa: S108 - the container's own
+        "environment": ENVIRONMENT,
     }
 
 
@@ -106,7 +111,6 @@ def _tmpfs(plan: ContainerPlan) -> dict[str, str]:
     return {
         "/box": f"{private},size={plan.disk_bytes}",
         "/dev/shm": f"{private},size={SHARED_MEMORY_BYTES}",  # noqa: S108 - the container's own
-        "/dev/mqueue": "ro,mode=0555,size=4k",  # instead of queues that would outlive a run
     }
 
 

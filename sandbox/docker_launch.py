@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
@@ -26,6 +27,7 @@ from sandbox.interpreter import Interpreter
 from sandbox.settings import SandboxSettings
 
 ENGINE_TIMEOUT_S = 120
+END_TIMEOUT_S = 10
 LOG_LINES = 20
 # For what the harness and the bridge need to answer; limits are changed in larger steps than they move by themselves.
 SLACK_BYTES = 16 << 20
@@ -36,7 +38,9 @@ FIRST_UID, UID_PAIRS, PAIRS_EACH = 20_000, 20_000, 4
 class DockerJail:
     """A container with a harness that waits for a program, and our end of its channel."""
 
-    def __init__(self, engine: docker.APIClient, container: str, stream: Stream, janitor: ThreadPoolExecutor) -> None:
+    def __init__(
+        self, engine: docker.APIClient, container: str, stream: Stream, janitor: ThreadPoolExecutor
+    ) -> None:
         self._engine = engine
         self._container = container
         self._stream = stream
@@ -46,6 +50,7 @@ class DockerJail:
         self._relay = Relay(stream, before=self._set_limit, at_end=self._look_back)
         self.channel = self._relay.channel
         self.group = self  # the container is the memory group of what runs in it
+        threading.Thread(target=self._watch, daemon=True).start()
 
     def limit(self, memory_bytes: int) -> None:
         """Let programs use this much from the next message on, swap included."""
@@ -81,9 +86,20 @@ class DockerJail:
                 self._container, mem_limit=self._limit_bytes, memswap_limit=self._limit_bytes
             )
 
+    def _watch(self) -> None:
+        """End the stream with the container: an engine can leave it open when all of a container falls at once."""
+        try:
+            self._engine.wait(self._container, timeout=None)
+        except (DockerException, OSError):
+            return  # removed by now, or the engine is gone and the stream with it
+        self._stream.close()
+
     def _look_back(self) -> None:
         """Find out whether the whole container fell to the limit."""
         try:
+            self._engine.wait(
+                self._container, timeout=END_TIMEOUT_S
+            )  # without the bridge, the harness ends too
             state = self._engine.inspect_container(self._container)["State"]
         except (DockerException, OSError):
             return  # removed by now, and nobody asks any more
@@ -99,15 +115,8 @@ class DockerLauncher:
         """Prove that the engine and the image serve. Raises SandboxUnavailableError."""
         self._settings = settings
         self._numbers = count()
-        try:
-            self._engine: docker.APIClient = docker.from_env(timeout=ENGINE_TIMEOUT_S).api
-            self._engine.ping()
-            remove_stale(self._engine)
-        except (DockerException, OSError) as error:
-            raise SandboxUnavailableError(
-                f"No Docker engine answers: {error}.",
-                "Start one, name it in DOCKER_HOST, and let this user reach it.",
-            ) from error
+        self._waiting: Future[tuple[DockerJail, dict[str, Any]]] | None = None
+        self._engine = connect()
         self._starter = ThreadPoolExecutor(1, "container-starter")
         self._janitor = ThreadPoolExecutor(1, "container-janitor")
         try:
@@ -118,19 +127,18 @@ class DockerLauncher:
 
     def launch(self) -> DockerJail:
         """Return the waiting container, and have the next one started. Raises SandboxBrokenError."""
+        waiting = self._waiting or self._starter.submit(self._start)
+        self._waiting = self._starter.submit(self._start)
         try:
-            return self._waiting.result()[0]
+            return waiting.result()[0]
         except (DockerException, OSError, ValueError) as error:
             raise SandboxBrokenError(f"no container can be started: {error}") from error
-        finally:
-            self._waiting = self._starter.submit(self._start)
 
     def close(self) -> None:
         """Remove what waits, and wait until all containers of this process are gone."""
-        waiting: Future[tuple[DockerJail, dict[str, Any]]] | None = getattr(self, "_waiting", None)
         self._starter.shutdown()
-        if waiting is not None and waiting.exception() is None:
-            waiting.result()[0].end()
+        if self._waiting is not None and self._waiting.exception() is None:
+            self._waiting.result()[0].end()
         self._janitor.shutdown()
         self._engine.close()
 
@@ -170,22 +178,46 @@ class DockerLauncher:
             disk_bytes=self._settings.disk_bytes,
             owner=f"{socket.gethostname()} {os.getpid()}",
         )
-        container = self._engine.create_container_from_config(configure(plan))["Id"]
+        created = self._engine.create_container_from_config(configure(plan))  # type: ignore[no-untyped-call]
+        container: str = created["Id"]
         try:
             self._engine.start(container)
             bridge = self._engine.exec_create(container, list(BRIDGE), stdin=True, user=plan.bridge_user)
-            stream = Stream(self._engine.exec_start(bridge, socket=True))
-            stream.set_timeout(ENGINE_TIMEOUT_S)
-            stream.send(frames.frame(frames.HELLO))
-            said = next((content for kind, _, content in stream.frames() if kind == frames.HELLO), None)
-            if said is None:
-                log = self._engine.logs(container, tail=LOG_LINES) + stream.said
-                raise ValueError(log.decode(errors="replace").strip() or "the container does not answer")
-            stream.set_timeout(None)
-            return DockerJail(self._engine, container, stream, self._janitor), json.loads(said)
+            stream = Stream(self._engine.exec_start(bridge["Id"], socket=True))
+            facts = self._greet(container, stream)
+            return DockerJail(self._engine, container, stream, self._janitor), facts
         except BaseException:
             remove(self._engine, container)
             raise
+
+    def _greet(self, container: str, stream: Stream) -> dict[str, Any]:
+        """Return what the bridge says of its container. Raises DockerException, OSError, ValueError."""
+        stream.set_timeout(ENGINE_TIMEOUT_S)
+        stream.send(frames.frame(frames.HELLO))
+        said = next((content for kind, _, content in stream.frames() if kind == frames.HELLO), None)
+        if said is None:
+            log = self._engine.logs(container, tail=LOG_LINES) + stream.said
+            raise ValueError(log.decode(errors="replace").strip() or "the container does not answer")
+        stream.set_timeout(None)
+        facts: dict[str, Any] = json.loads(said)
+        return facts
+
+
+def connect() -> docker.APIClient:
+    """Return a client of the engine that ``DOCKER_HOST`` names, or this machine's. Raises SandboxUnavailableError."""
+    try:
+        engine = docker.from_env(timeout=ENGINE_TIMEOUT_S).api
+        engine.ping()
+        remove_stale(engine)
+    except (DockerException, OSError) as error:
+        reason = str(error)
+    else:
+        return engine
+    # Out of the handler: the error's frames hold sockets of the client.
+    raise SandboxUnavailableError(
+        f"No Docker engine answers: {reason}.",
+        "Start one, name it in DOCKER_HOST, and let this user reach it.",
+    )
 
 
 def remove(engine: docker.APIClient, container: str) -> None:

@@ -1,4 +1,4 @@
-"""The system calls of programs in a container, for Docker: the same list as in jails (``policy.kafel``), read from there.
+"""The system calls of programs in a container, for Docker: the list of jails (``policy.kafel``), read from there.
 
 Added is what the container's own two processes need to meet; the first takes it away before a program exists (see
 ``container/first.py``). A call has one answer for all arguments that are not allowed: a refused ``ioctl`` fails with
@@ -22,8 +22,12 @@ MEETING = ("accept", "accept4", "bind", "connect", "listen", "memfd_create")
 AF_UNIX = 1
 COMMENT = re.compile(r"//[^\n]*")
 GROUP = re.compile(r"(ALLOW|ERRNO\((?P<number>\d+)\)|KILL_PROCESS)\s*\{(?P<body>(?:[^{}]|\{[^{}]*\})*)\}")
-CALL = re.compile(r"\s*(?P<name>\w+)\s*(?:\((?P<arguments>[\w\s,]*)\)\s*\{(?P<condition>[^{}]*)\}\s*)?(?:,|\Z)")
-TERM = re.compile(r"(?:\((?P<masked>\w+) & (?P<mask>\w+)\)|(?P<plain>\w+)) (?P<operator>==|!=) (?P<value>\w+)")
+CALL = re.compile(
+    r"\s*(?P<name>\w+)\s*(?:\((?P<arguments>[\w\s,]*)\)\s*\{(?P<condition>[^{}]*)\}\s*)?(?:,|\Z)"
+)
+TERM = re.compile(
+    r"(?:\((?P<masked>\w+) & (?P<mask>\w+)\)|(?P<plain>\w+)) (?P<operator>==|!=) (?P<value>\w+)"
+)
 
 
 def render(policy: str) -> dict[str, Any]:
@@ -37,8 +41,8 @@ def render(policy: str) -> dict[str, Any]:
                 continue  # without a condition it would replace the conditional rules, not follow them
             if conditions:
                 conditional.add(name)
-            rules += [_rule(name, action, condition) for condition in conditions or [None]]
-    rules += [_rule(name, {"action": "SCMP_ACT_ALLOW"}, None) for name in MEETING]
+            rules += [_rule(name, action, condition) for condition in conditions] or [_rule(name, action)]
+    rules += [_rule(name, {"action": "SCMP_ACT_ALLOW"}) for name in MEETING]
     rules = [rule for rule in rules if rule["names"] != ["socket"]]
     rules.append(_rule("socket", {"action": "SCMP_ACT_ALLOW"}, _condition(0, "SCMP_CMP_EQ", AF_UNIX)))
     return {"defaultAction": "SCMP_ACT_ERRNO", "defaultErrnoRet": 1, "syscalls": rules}
@@ -83,5 +87,5 @@ def _condition(index: int, operator: str, value: int, second: int = 0) -> dict[s
     return {"index": index, "op": operator, "value": value, "valueTwo": second}
 
 
-def _rule(name: str, action: dict[str, Any], condition: dict[str, Any] | None) -> dict[str, Any]:
+def _rule(name: str, action: dict[str, Any], condition: dict[str, Any] | None = None) -> dict[str, Any]:
     return {"names": [name], **action, "args": [condition] if condition else []}

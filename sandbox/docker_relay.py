@@ -118,6 +118,7 @@ class Relay:
             self.failure = f"{type(error).__name__}: {error}"
         finally:
             self._stream.close()
+            self._theirs.close()
 
     def _send(self, message: bytes, fds: list[int]) -> None:
         kinds = b""
@@ -159,7 +160,9 @@ class Relay:
         finally:
             self._at_end()
             self._close_outputs()
-            self._theirs.close()
+            # Closing alone would not reach the other thread, nor the session while that one is receiving.
+            with suppress(OSError):
+                self._theirs.shutdown(socket.SHUT_RDWR)
             self._stream.close()
 
     def _write(self, index: int, content: bytes) -> None:

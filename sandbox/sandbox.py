@@ -48,13 +48,13 @@ class Sandbox:
         self._proc = True
         self._launcher: Launcher
         if settings.kind == "docker":
-            self._interpreter, self._launcher = self._containers()
+            self.interpreter, self._launcher = self._containers()
         else:
-            self._interpreter = interpreters.probe(settings.python)
+            self.interpreter = interpreters.probe(settings.python)
             if settings.kind == "nsjail":
                 self._launcher = self._first_that_works()
             else:
-                self._launcher = UnsafeLauncher(self._interpreter)
+                self._launcher = UnsafeLauncher(self.interpreter)
         self._check_asserts()
 
     def __enter__(self) -> Self:
@@ -90,8 +90,8 @@ class Sandbox:
             "isolation": "none" if kind == "unsafe-process" else kind,
             "memory": by_group if self._launcher.memory_by_group else "rlimit-per-process",
             "proc": self._proc,
-            "python": self._interpreter.version,
-            "numpy": self._interpreter.numpy,
+            "python": self.interpreter.version,
+            "numpy": self.interpreter.numpy,
         }
 
     def _containers(self) -> tuple[Interpreter, Launcher]:
@@ -111,7 +111,7 @@ class Sandbox:
         """Return a launcher of jails that have proved to isolate: with a /proc where the kernel lets us mount one."""
         message = ""
         for proc in (True, False):
-            launcher = JailLauncher(self._settings, self._interpreter, proc=proc)
+            launcher = JailLauncher(self._settings, self.interpreter, proc=proc)
             try:
                 self._prove(launcher)
             except SandboxBrokenError as error:
@@ -169,7 +169,11 @@ def open_sandbox(settings: SandboxSettings) -> Sandbox:
 
 def languages(settings: SandboxSettings) -> list[Language]:
     """Return the languages that programs may be written in. Raises SandboxUnavailableError."""
-    found = interpreters.probe(settings.python)
+    if settings.kind == "docker":
+        with Sandbox(settings) as opened:
+            found = opened.interpreter
+    else:
+        found = interpreters.probe(settings.python)
     name = "CPython" if found.implementation == "cpython" else found.implementation
     extra = ", numpy" if found.numpy else ""
     return [Language("python", found.version, f"{name} {found.version}{extra}")]

@@ -22,6 +22,7 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
+from sandbox.settings import DOCKER_IMAGE
 from service.limits import Defaults
 from service.wire import (
     DEFAULT_CPU_TIME_S,
@@ -35,7 +36,7 @@ from service.wire import (
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["json", "console"]
-SandboxKind = Literal["nsjail", "unsafe-process"]
+SandboxKind = Literal["nsjail", "docker", "unsafe-process"]
 
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 ApiKey = Annotated[SecretStr, Field(min_length=1)]
@@ -68,6 +69,9 @@ class Settings(BaseSettings):
     sandbox: SandboxKind = Field(
         "nsjail",
         description="How programs are held; unsafe-process is no isolation, for trusted programs only.",
+    )
+    docker_image: str = Field(
+        DOCKER_IMAGE, min_length=1, description="Image in which sandbox docker runs programs."
     )
     python: str = Field(
         default_factory=default_python, min_length=1, description="Interpreter that runs programs."

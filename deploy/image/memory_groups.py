@@ -93,7 +93,9 @@ def delegate_version_2() -> None:
             (worker / "cgroup.procs").write_text(pid, encoding="ascii")
     for group in (MOUNTPOINT, service):
         (group / "cgroup.subtree_control").write_text("+memory", encoding="ascii")
-    delegated = [group / name for group in (service, worker) for name in ("", "cgroup.procs", "cgroup.threads")]
+    delegated = [
+        group / name for group in (service, worker) for name in ("", "cgroup.procs", "cgroup.threads")
+    ]
     for path in (*delegated, service / "cgroup.subtree_control"):
         os.chown(path, UID, UID)
 

@@ -37,7 +37,9 @@ def main() -> None:
         listener.listen()
         listener.settimeout(BRIDGE_TIMEOUT_S)
         channel, _ = listener.accept()
-    _, uid, _ = CREDENTIALS.unpack(channel.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size))
+    _, uid, _ = CREDENTIALS.unpack(
+        channel.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size)
+    )
     if uid != given["bridge_uid"]:
         raise PermissionError(errno.EACCES, f"the channel was asked for by user {uid}")
     channel.setblocking(True)

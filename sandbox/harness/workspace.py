@@ -1,6 +1,6 @@
 """The files of a run: /box/work (where it starts), /box/source, /box/tmp, /box/shm; new for each run.
 
-In a container, /dev/shm cannot be a link: there it is itself one of these folders.
+In a container, /dev/shm cannot be a link to /box/shm: there it is itself one of these folders.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ import os
 ROOT = os.environ.get("MICROCODER_BOX", "/box")
 WORK = f"{ROOT}/work"
 SOURCE = f"{ROOT}/source"
-SHARED_MEMORY = os.environ.get("MICROCODER_SHM", f"{ROOT}/shm")
+DEVICE = "/dev/shm"  # noqa: S108 - the jail's or container's own: this is its first process
+OWN_DEVICE = os.getpid() == 1 and os.path.isdir(DEVICE) and not os.path.islink(DEVICE)
+SHARED_MEMORY = DEVICE if OWN_DEVICE else f"{ROOT}/shm"
 FOLDERS = (WORK, SOURCE, f"{ROOT}/tmp", SHARED_MEMORY)  # noqa: S108 - private to the jail
 
 

@@ -272,6 +272,7 @@ def _config(settings: Settings, name: str) -> WorkerConfig:
     return WorkerConfig(
         name=name,
         sandbox=settings.sandbox,
+        docker_image=settings.docker_image,
         python=settings.python,
         defaults=settings.defaults,
         log_level=settings.log_level,
