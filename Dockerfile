@@ -83,7 +83,7 @@ USER 1000:1000
 WORKDIR /tmp
 EXPOSE 8000
 STOPSIGNAL SIGTERM
-HEALTHCHECK --interval=5s --timeout=5s --start-period=60s --retries=3 \
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
     CMD ["/opt/microcoder/bin/python", "-I", "-S", "/opt/microcoder/healthcheck.py"]
 # Reaps what the jails of a killed worker leave behind, and passes signals on.
 ENTRYPOINT ["/usr/bin/tini", "--"]
