@@ -1,4 +1,4 @@
-"""Memory limits by control group (version 1), where this process may make groups: exact over a whole process tree.
+"""Memory limits by control group, where this process may make groups: exact over a whole process tree.
 
 A group is entered by the process that becomes the jail, before it starts, so everything in the jail is counted:
 processes, files in its tmpfs, kernel buffers behind its pipes.
@@ -7,48 +7,65 @@ processes, files in its tmpfs, kernel buffers behind its pipes.
 from __future__ import annotations
 
 import os
-import time
+import subprocess
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
+from sandbox.cgroup_folders import delegated_group_v2, own_memory_group_v1, remove
+from sandbox.cgroups_v2 import MemoryGroupV2
+
 PREFIX = "microcoder-"
 # For what the kernel keeps of processes that are no more, and what the harness needs to answer.
 SLACK_BYTES = 8 << 20
-REMOVAL_TIMEOUT_S = 1.0
-FIRST_REMOVAL_PAUSE_S = 0.0005
 
 
 class MemoryGroups:
-    """Makes memory groups below the one that this process lives in."""
+    """Makes memory groups of one version (1 or 2) in a folder of groups."""
 
-    def __init__(self, parent: Path) -> None:
+    def __init__(self, parent: Path, version: int) -> None:
+        self.version = version
         self._parent = parent
         self._numbers = count()
 
     @classmethod
     def available(cls) -> MemoryGroups | None:
         """Return a maker of groups that has proved to work here, or None."""
-        parent = _own_memory_group()
-        if parent is None:
-            return None
-        groups = cls(parent)
-        groups._remove_stale()
-        try:
-            probe = groups.create()
-            probe.limit(64 << 20)
-            probe.peak_bytes()
-            probe.oom_kills()
-            probe.remove()
-        except (OSError, ValueError, LookupError):
-            return None
-        return groups
+        for version, parent in ((1, own_memory_group_v1()), (2, delegated_group_v2())):
+            if parent is not None:
+                groups = cls(parent, version)
+                groups._remove_stale()
+                if groups._works():
+                    return groups
+        return None
 
-    def create(self) -> MemoryGroup:
+    def create(self) -> MemoryGroup | MemoryGroupV2:
         """Make a group. Raises OSError."""
         path = self._parent / f"{PREFIX}{os.getpid()}-{next(self._numbers)}"
         path.mkdir()
-        return MemoryGroup(path)
+        return MemoryGroup(path) if self.version == 1 else MemoryGroupV2(path)
+
+    def _works(self) -> bool:
+        """Whether a group can be made, limited, entered by a process, asked, and removed again."""
+        try:
+            probe = self.create()
+        except OSError:
+            return False
+        try:
+            probe.limit(64 << 20)
+            entrance = probe.entrance
+            subprocess.run(
+                ["/bin/true"],
+                check=True,
+                preexec_fn=lambda: entrance.write_text("0"),
+            )
+            probe.peak_bytes()
+            probe.oom_kills()
+        except (OSError, ValueError, LookupError, subprocess.SubprocessError):
+            return False
+        finally:
+            probe.remove()
+        return True
 
     def _remove_stale(self) -> None:
         # Groups of services that were killed before they could tidy up.
@@ -60,7 +77,7 @@ class MemoryGroups:
 
 
 class MemoryGroup:
-    """One group; limits and counters in bytes."""
+    """One group of version 1; limits and counters in bytes."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -96,37 +113,4 @@ class MemoryGroup:
 
     def remove(self) -> None:
         """Remove the group once its last process is gone."""
-        deadline = time.monotonic() + REMOVAL_TIMEOUT_S
-        pause_s = FIRST_REMOVAL_PAUSE_S
-        while True:
-            try:
-                self._path.rmdir()
-            except FileNotFoundError:
-                return
-            except OSError:
-                if time.monotonic() > deadline:
-                    return
-                time.sleep(pause_s)
-                pause_s *= 2
-            else:
-                return
-
-
-def _own_memory_group() -> Path | None:
-    """Return the folder of this process's memory group, where version 1 is mounted."""
-    group = None
-    for line in Path("/proc/self/cgroup").read_text().splitlines():
-        _, controllers, path = line.split(":", 2)
-        if "memory" in controllers.split(","):
-            group = path
-    if group is None:
-        return None
-    for line in Path("/proc/self/mountinfo").read_text().splitlines():
-        before, _, after = line.partition(" - ")
-        kind, _, options = after.split(" ", 2)
-        if kind == "cgroup" and "memory" in options.split(","):
-            root, mountpoint = before.split(" ")[3:5]
-            inside = os.path.relpath(group, root)
-            folder = Path(mountpoint) if inside.startswith("..") else Path(mountpoint) / inside
-            return folder if folder.is_dir() else None
-    return None
+        remove(self._path)

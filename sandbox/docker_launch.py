@@ -109,7 +109,7 @@ class DockerJail:
 class DockerLauncher:
     """Starts containers. ``interpreter`` is what was found in the image."""
 
-    memory_by_group = True
+    memory = "container"
 
     def __init__(self, settings: SandboxSettings) -> None:
         """Prove that the engine and the image serve. Raises SandboxUnavailableError."""

