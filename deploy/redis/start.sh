@@ -1,5 +1,5 @@
 #!/bin/sh
-# Starts Redis with a password: REDIS_PASSWORD, or a new one; the API and the workers read the queue's URL from the shared
+# Starts Redis with a password, that of REDIS_PASSWORD or a new one; the API and the workers read the queue's URL from the shared
 # folder. Standard input carries the configuration, so that no command line shows the password.
 set -eu
 folder=/run/microcoder
