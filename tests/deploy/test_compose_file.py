@@ -59,11 +59,17 @@ def test_only_a_worker_departs_from_the_engines_profiles() -> None:
     assert (ROOT / "deploy" / "seccomp" / "worker.json").is_file()
 
 
-def test_only_the_api_is_reachable_and_by_default_from_this_machine_only() -> None:
+def test_only_the_api_is_reachable_and_from_this_machine_only() -> None:
     published = {name: service["ports"] for name, service in SERVICES.items() if "ports" in service}
-    assert published == {"api": ["${MICROCODER_BIND:-127.0.0.1}:${MICROCODER_PORT:-8000}:8000"]}
+    assert published == {"api": ["127.0.0.1:${MICROCODER_PORT:-8000}:8000"]}
     assert COMPOSE["networks"]["backend"]["internal"] is True
     assert SERVICES["worker"]["networks"] == SERVICES["redis"]["networks"] == ["backend"]
+
+
+def test_whoever_opens_it_to_others_has_to_name_a_key() -> None:
+    text = (ROOT / "deploy" / "compose.public.yml").read_text()
+    assert "MICROCODER_API_KEYS: ${MICROCODER_API_KEYS:?" in text
+    assert 'MICROCODER_OPEN_ACCESS: "false"' in text
 
 
 def test_programs_of_the_api_and_the_workers_are_one_image() -> None:
