@@ -54,7 +54,11 @@ def test_only_a_worker_departs_from_the_engines_profiles() -> None:
     assert loosened == {
         "api": [],
         "redis": [],
-        "worker": ["seccomp=deploy/seccomp/worker.json", "apparmor=${MICROCODER_APPARMOR:-unconfined}"],
+        "worker": [
+            "seccomp=deploy/seccomp/worker.json",
+            "apparmor=${MICROCODER_APPARMOR:-unconfined}",
+            "systempaths=unconfined",
+        ],
     }
     assert (ROOT / "deploy" / "seccomp" / "worker.json").is_file()
 

@@ -13,7 +13,7 @@ import yaml
 
 FOLDER = Path(__file__).parents[2] / "deploy" / "kubernetes"
 KUBERNETES_VERSION = "1.33"
-NOT_KUBERNETES_OWN = {"Kustomization", "ScaledObject"}
+NOT_KUBERNETES_OWN = {"Component", "Kustomization", "ScaledObject"}
 DOCUMENTS: list[tuple[str, dict[str, Any]]] = [
     (
         f"{path.relative_to(FOLDER)} {document['kind']} {document.get('metadata', {}).get('name', '')}",
