@@ -149,6 +149,28 @@ def test_a_worker_holds_no_privilege(compose: Compose) -> None:
     assert (values["NoNewPrivs"], values["Seccomp"]) == ("1", "2")
 
 
+def test_without_the_profile_nothing_is_judged_and_the_cure_is_named(api: httpx.Client) -> None:
+    assert api.get("/healthz").status_code == 200
+    image = "microcoder-evaluator:test"
+    command = [
+        "docker",
+        "run",
+        "--rm",
+        "--read-only",
+        "--tmpfs",
+        "/tmp:mode=1777",
+        image,
+        "microcoder",
+        "serve",
+    ]
+    ended = subprocess.run(
+        [*command, "--host", "127.0.0.1", "--workers", "1"], capture_output=True, check=False, text=True
+    )
+    assert ended.returncode == 1
+    assert "seccomp profile" in ended.stderr
+    assert "deploy/seccomp/worker.json" in ended.stderr
+
+
 def test_redis_is_out_of_reach_and_locked(compose: Compose) -> None:
     listed = json.loads(compose("ps", "--format", "json", "redis").stdout.splitlines()[0])
     assert not any(one.get("PublishedPort") for one in listed["Publishers"] or [])
