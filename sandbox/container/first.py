@@ -16,7 +16,7 @@ import struct
 import sys
 
 ADDRESS = "\0microcoder"  # abstract: known in this container's network namespace alone
-BRIDGE_TIMEOUT_S = 60.0
+BRIDGE_TIMEOUT_S = 20.0
 CREDENTIALS = struct.Struct("iII")  # struct ucred: process, user, group
 # Of socket, then bind, listen, accept, accept4, connect, memfd_create (asm/unistd.h).
 CALLS = {

@@ -82,7 +82,7 @@ def running(engine: docker.APIClient, pid: int) -> list[dict[str, Any]]:
     return [one for one in engine.containers() if one["Labels"].get(LABEL, "").endswith(f" {pid}")]
 
 
-def wait_until(condition: Any, seconds: float = 30.0) -> None:
+def wait_until(condition: Any, seconds: float = 45.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "not in time"

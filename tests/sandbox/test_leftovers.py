@@ -141,6 +141,7 @@ def test_the_next_run_sees_no_state_of_the_interpreter(sandbox: Sandbox) -> None
     assert first.stdout.startswith(b"False False False")
 
 
+@pytest.mark.jail
 def test_many_runs_of_one_session_leave_no_descriptor(sandbox: Sandbox) -> None:
     with sandbox.session(Program("print(len(__import__('os').listdir('/proc/self/fd')))"), LIMITS) as session:
         session.run(StdioInput(), LIMITS)
