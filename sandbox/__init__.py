@@ -13,15 +13,15 @@ from sandbox.facts import (
     RunResult,
     StdioInput,
 )
-from sandbox.sandbox import Language, Sandbox, languages, open_sandbox
-from sandbox.session import Session
-from sandbox.settings import SandboxKind, SandboxSettings
+from sandbox.sandbox import Language, Sandbox, Session, languages, open_sandbox
+from sandbox.settings import Isolation, SandboxKind, SandboxSettings
 
 __all__ = [
     "AssertInput",
     "CallInput",
     "CompileResult",
     "End",
+    "Isolation",
     "Language",
     "Limits",
     "Outcome",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-CHUNK_BYTES = 1 << 20
+# Small enough to come from the heap: most programs write a few bytes.
+CHUNK_BYTES = 1 << 16
 
 
 class Capture:
@@ -34,13 +35,15 @@ class Capture:
         return self.total_bytes > self.kept_bytes + len(self._tail)
 
     def read(self) -> bool:
-        """Take what is there, without waiting. False at the end of the stream."""
+        """Take a piece of what is there, without waiting. False at the end of the stream."""
         try:
             data = os.read(self.fd, CHUNK_BYTES)
         except BlockingIOError:
             return True
-        if not data:
-            return False
+        self._take(data)
+        return data != b""
+
+    def _take(self, data: bytes) -> None:
         self.total_bytes += len(data)
         head = data[: self._keep_bytes - self.kept_bytes]
         if head:
@@ -48,15 +51,17 @@ class Capture:
             self.kept_bytes += len(head)
         if self._tail_bytes and len(data) > len(head):
             self._tail = (self._tail + data[len(head) :])[-self._tail_bytes :]
-        return True
 
     def drain(self) -> None:
-        """Take what is left in the pipe after the run, but not for ever: other holders of it are dead by now."""
-        before = -1
-        while before != self.total_bytes and not self.over:
-            before = self.total_bytes
-            if not self.read():
+        """Take what is left after the run; nobody who could still write is running."""
+        size = CHUNK_BYTES
+        while size == CHUNK_BYTES and not self.over:
+            try:
+                data = os.read(self.fd, CHUNK_BYTES)
+            except BlockingIOError:
                 return
+            self._take(data)
+            size = len(data)
 
     def content(self) -> bytes:
         """Return what was kept; a gap between head and tail is marked."""

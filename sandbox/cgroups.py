@@ -7,9 +7,9 @@ processes, files in its tmpfs, kernel buffers behind its pipes.
 from __future__ import annotations
 
 import os
+import secrets
 import subprocess
 from contextlib import suppress
-from itertools import count
 from pathlib import Path
 
 from sandbox.cgroup_folders import delegated_group_v2, own_memory_group_v1, remove
@@ -26,7 +26,6 @@ class MemoryGroups:
     def __init__(self, parent: Path, version: int) -> None:
         self.version = version
         self._parent = parent
-        self._numbers = count()
 
     @classmethod
     def available(cls) -> MemoryGroups | None:
@@ -41,7 +40,7 @@ class MemoryGroups:
 
     def create(self) -> MemoryGroup | MemoryGroupV2:
         """Make a group. Raises OSError."""
-        path = self._parent / f"{PREFIX}{os.getpid()}-{next(self._numbers)}"
+        path = self._parent / f"{PREFIX}{os.getpid()}-{secrets.token_hex(6)}"
         path.mkdir()
         return MemoryGroup(path) if self.version == 1 else MemoryGroupV2(path)
 
@@ -82,6 +81,7 @@ class MemoryGroup:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._base_bytes = 0
+        self._peak = -1
 
     @property
     def entrance(self) -> Path:
@@ -100,11 +100,21 @@ class MemoryGroup:
             order.reverse()  # the limit with swap may never be below the one without
         for file in order:
             file.write_text(str(bound_bytes))
-        (self._path / "memory.max_usage_in_bytes").write_text("0")
+        self.restart_peak()
+
+    def restart_peak(self) -> None:
+        """Start a new peak without measuring anew what the limit and the peak start from. Raises OSError."""
+        os.pwrite(self._peak_fd(), b"0", 0)
 
     def peak_bytes(self) -> int:
         """Return the most that was used since ``limit`` was last called, above what was used then."""
-        return max(0, int((self._path / "memory.max_usage_in_bytes").read_text()) - self._base_bytes)
+        return max(0, int(os.pread(self._peak_fd(), 32, 0)) - self._base_bytes)
+
+    def _peak_fd(self) -> int:
+        # Kept open: it is read for every test.
+        if self._peak < 0:
+            self._peak = os.open(self._path / "memory.max_usage_in_bytes", os.O_RDWR | os.O_CLOEXEC)
+        return self._peak
 
     def oom_kills(self) -> int:
         """Return how many processes were killed so far because the limit was reached."""
@@ -113,4 +123,7 @@ class MemoryGroup:
 
     def remove(self) -> None:
         """Remove the group once its last process is gone."""
+        if self._peak >= 0:
+            os.close(self._peak)
+            self._peak = -1
         remove(self._path)

@@ -20,7 +20,7 @@ class MemoryGroupV2:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._base_bytes = 0
-        self._limits_set = 0
+        self._runs = 0
         self._peak_fd = _open_peak(path / "memory.peak")
         self._peak_starts_anew = False
 
@@ -36,7 +36,11 @@ class MemoryGroupV2:
         swap = self._path / "memory.swap.max"
         if swap.exists():
             swap.write_text("0")
-        self._limits_set += 1
+        self.restart_peak()
+
+    def restart_peak(self) -> None:
+        """Start a new peak without measuring anew what the limit and the peak start from."""
+        self._runs += 1
         self._peak_starts_anew = self._peak_fd is not None and _start_anew(self._peak_fd)
 
     def peak_bytes(self) -> int | None:
@@ -44,7 +48,7 @@ class MemoryGroupV2:
 
         None where the kernel (before 6.12) keeps one peak for all of a group's life and this is not its first run.
         """
-        if self._peak_fd is None or not (self._peak_starts_anew or self._limits_set == 1):
+        if self._peak_fd is None or not (self._peak_starts_anew or self._runs == 1):
             return None
         return max(0, int(os.pread(self._peak_fd, 64, 0)) - self._base_bytes)
 

@@ -49,10 +49,10 @@ class DockerJail:
         self._killed_whole = 0
         self._relay = Relay(stream, before=self._set_limit, at_end=self._look_back)
         self.channel = self._relay.channel
-        self.group = self  # the container is the memory group of what runs in it
+        self.by_group = True  # the container's own
         threading.Thread(target=self._watch, daemon=True).start()
 
-    def limit(self, memory_bytes: int) -> None:
+    def limit_memory(self, memory_bytes: int) -> None:
         """Let programs use this much from the next message on, swap included."""
         self._wanted_bytes = memory_bytes
 

@@ -8,6 +8,7 @@ EPERM here.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 # kafel's names of calls that Linux and Docker name otherwise
@@ -21,6 +22,8 @@ NAMES = {
 MEETING = ("accept", "accept4", "bind", "connect", "listen", "memfd_create")
 AF_UNIX = 1
 COMMENT = re.compile(r"//[^\n]*")
+POLICY = re.compile(r"POLICY\s+(\w+)\s*\{")
+WANTED = ("programs", "single")
 GROUP = re.compile(r"(ALLOW|ERRNO\((?P<number>\d+)\)|KILL_PROCESS)\s*\{(?P<body>(?:[^{}]|\{[^{}]*\})*)\}")
 CALL = re.compile(
     r"\s*(?P<name>\w+)\s*(?:\((?P<arguments>[\w\s,]*)\)\s*\{(?P<condition>[^{}]*)\}\s*)?(?:,|\Z)"
@@ -34,7 +37,7 @@ def render(policy: str) -> dict[str, Any]:
     """Return Docker's profile for a kafel policy that is written like ``policy.kafel``. Raises ValueError."""
     rules: list[dict[str, Any]] = []
     conditional: set[str] = set()
-    for group in GROUP.finditer(COMMENT.sub("", policy)):
+    for group in _groups(COMMENT.sub("", policy)):
         action = _action(group)
         for name, conditions in _calls(group["body"]):
             if name in conditional:
@@ -46,6 +49,16 @@ def render(policy: str) -> dict[str, Any]:
     rules = [rule for rule in rules if rule["names"] != ["socket"]]
     rules.append(_rule("socket", {"action": "SCMP_ACT_ALLOW"}, _condition(0, "SCMP_CMP_EQ", AF_UNIX)))
     return {"defaultAction": "SCMP_ACT_ERRNO", "defaultErrnoRet": 1, "syscalls": rules}
+
+
+def _groups(text: str) -> Iterator[re.Match[str]]:
+    """Yield the groups of the policies that hold in a jail of one program."""
+    parts = POLICY.split(text)
+    policies = dict(zip(parts[1::2], parts[2::2], strict=True))
+    for name in WANTED:
+        if name not in policies:
+            raise ValueError(f"there is no policy {name!r}")
+        yield from GROUP.finditer(policies[name])
 
 
 def _action(group: re.Match[str]) -> dict[str, Any]:

@@ -99,7 +99,9 @@ class RunResult:
 
     ``stdout`` and ``stderr`` hold at most the output limit (stderr at most 64 KiB, its head and tail);
     ``stdout_cut``/``stderr_cut`` tell that more was written. CPU time is that of all processes of the run.
-    ``shared`` tells that test code had to run inside the program's process.
+    ``waiting_s`` is how long a run that exceeded a limit of time waited for a core meanwhile, as far as known.
+    ``shared`` tells that test code had to run inside the program's process, ``reused`` that the process had run
+    another test before.
     """
 
     end: End
@@ -116,6 +118,8 @@ class RunResult:
     value: Any = None
     message: str = ""
     shared: bool = False
+    reused: bool = False
+    waiting_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

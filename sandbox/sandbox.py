@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
+import platform
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
+from sandbox import checks
 from sandbox import interpreter as interpreters
 from sandbox.diagnosis import explain
-from sandbox.errors import SandboxBrokenError, SandboxError, SandboxUnavailableError
-from sandbox.facts import AssertInput, Limits, Outcome, Program, StdioInput
+from sandbox.errors import SandboxBrokenError, SandboxError
+from sandbox.facts import CompileResult, Limits, Program, RunInput, RunResult
 from sandbox.interpreter import Interpreter
 from sandbox.launch import JailLauncher, Launcher, UnsafeLauncher
-from sandbox.session import Session
-from sandbox.settings import SandboxSettings
+from sandbox.reuse import ReuseSession, reusable
+from sandbox.session import ServedSession
+from sandbox.settings import Isolation, SandboxKind, SandboxSettings
+from sandbox.zygotes import USUAL_MODULES, ForkingLauncher, Zygotes
 
-PROBE_LIMITS = Limits(cpu_time_s=20.0, wall_time_s=60.0)
-# Prints who it is; a jail in which this shows a real root, a network or the host's files is none.
-PROBE = """
-import os, socket
-def outcome(action):
-    try:
-        action()
-    except OSError:
-        return "refused"
-    return "allowed"
-print(os.getpid() > 1, outcome(lambda: socket.socket()), outcome(lambda: os.listdir("/root/.ssh")),
-      outcome(lambda: open("/etc/shadow")), outcome(lambda: open("/usr/probe", "w")), os.getuid() > 0)
-"""
-PROBE_ANSWER = b"True refused refused refused refused True\n"
+if TYPE_CHECKING:
+    from sandbox.docker_launch import DockerLauncher
+
+ISOLATIONS: dict[SandboxKind, str] = {
+    "nsjail": "nsjail",
+    "nsjail-cold": "nsjail",
+    "docker": "docker",
+    "unsafe-process": "none",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,22 +39,61 @@ class Language:
     description: str
 
 
+class Session(Protocol):
+    """A program that can be run. Use as a context manager; one run at a time."""
+
+    @property
+    def isolation(self) -> str:
+        """``strict``: each run has a fresh process; ``reuse``: runs may share one (see ``RunResult.reused``)."""
+        ...
+
+    @property
+    def compiled(self) -> CompileResult:
+        """Whether the program can be run."""
+        ...
+
+    def run(self, given: RunInput, limits: Limits, *, fresh: bool = False) -> RunResult:
+        """Run the program once, with ``fresh`` in a process that has run nothing before.
+
+        Raises SandboxBrokenError; ValueError before anything ran if it does not compile.
+        """
+        ...
+
+    def close(self) -> None:
+        """End everything that belongs to this session."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
 class Sandbox:
     """Runs programs. Made by ``open_sandbox``; use as a context manager."""
 
     def __init__(self, settings: SandboxSettings) -> None:
         self._settings = settings
         self._proc = True
-        self._launcher: Launcher
+        self._zygotes: Zygotes | None = None
+        self._why_cold = ""
+        self._cold: JailLauncher | DockerLauncher | UnsafeLauncher
         if settings.kind == "docker":
-            self.interpreter, self._launcher = self._containers()
+            self.interpreter, self._cold = self._containers()
         else:
             self.interpreter = interpreters.probe(settings.python)
-            if settings.kind == "nsjail":
-                self._launcher = self._first_that_works()
+            if settings.kind == "unsafe-process":
+                self._cold = UnsafeLauncher(self.interpreter)
             else:
-                self._launcher = UnsafeLauncher(self.interpreter)
-        self._check_asserts()
+                self._cold = self._first_that_works()
+        try:
+            if settings.kind == "nsjail":
+                self._warm_up()
+            checks.check_asserts(self)
+        except BaseException:
+            self.close()
+            raise
 
     def __enter__(self) -> Self:
         return self
@@ -67,14 +105,32 @@ class Sandbox:
 
     def close(self) -> None:
         """Give up what this sandbox holds. Sessions must be closed before."""
-        self._launcher.close()
+        if self._zygotes is not None:
+            self._zygotes.close()
+        self._cold.close()
 
-    def session(self, program: Program, limits: Limits) -> Session:
-        """Load a program into a jail of its own; ``limits`` hold for compiling. Raises SandboxBrokenError."""
+    def session(self, program: Program, limits: Limits, *, isolation: Isolation | None = None) -> Session:
+        """Load a program into isolation of its own; ``limits`` hold for compiling. Raises SandboxBrokenError.
+
+        With ``reuse``, programs that can be run several times in one process are; all others have a process per run.
+        """
         if program.language != "python":
             raise ValueError(f"no such language: {program.language!r}")
-        return Session(
-            self._launcher,
+        if self._zygotes is None:
+            return self._served(self._cold, program, limits)
+        if (isolation or self._settings.isolation) == "reuse" and reusable(program):
+            return ReuseSession(
+                self._zygotes,
+                program,
+                limits,
+                disk_bytes=self._settings.disk_bytes,
+                compile_cpu_time_s=self._settings.compile_cpu_time_s,
+            )
+        return self._served(ForkingLauncher(self._zygotes, program), program, limits)
+
+    def _served(self, launcher: Launcher, program: Program, limits: Limits) -> ServedSession:
+        return ServedSession(
+            launcher,
             program,
             disk_bytes=self._settings.disk_bytes,
             compile_cpu_time_s=self._settings.compile_cpu_time_s,
@@ -83,24 +139,30 @@ class Sandbox:
 
     def describe(self) -> dict[str, Any]:
         """Return what a person who operates this wants to know of it, as JSON-like data."""
-        kind = self._settings.kind
-        return {
-            "kind": kind,
-            "isolation": "none" if kind == "unsafe-process" else kind,
-            "memory": self._launcher.memory,
+        description: dict[str, Any] = {
+            "kind": self._settings.kind,
+            "isolation": ISOLATIONS[self._settings.kind],
+            "warm": self._zygotes is not None,
+            "memory": self._cold.memory,
             "proc": self._proc,
             "python": self.interpreter.version,
             "numpy": self.interpreter.numpy,
         }
+        if self._zygotes is not None:
+            description["helper"] = "compiled" if self._zygotes.compiled else "python"
+        if self._why_cold:
+            description["why_cold"] = self._why_cold
+        return description
 
-    def _containers(self) -> tuple[Interpreter, Launcher]:
+    def _containers(self) -> tuple[Interpreter, DockerLauncher]:
         """Return a launcher of containers that have proved to isolate, and the interpreter in their image."""
         # The engine's client is heavy, and only this kind of sandbox needs it.
         from sandbox.docker_launch import DockerLauncher  # noqa: PLC0415
 
         launcher = DockerLauncher(self._settings)
         try:
-            self._prove(launcher)
+            with self._served(launcher, checks.PROGRAM, checks.LIMITS) as session:
+                checks.check_isolation(session)
         except BaseException:
             launcher.close()
             raise
@@ -112,7 +174,8 @@ class Sandbox:
         for proc in (True, False):
             launcher = JailLauncher(self._settings, self.interpreter, proc=proc)
             try:
-                self._prove(launcher)
+                with self._served(launcher, checks.PROGRAM, checks.LIMITS) as session:
+                    checks.check_isolation(session)
             except SandboxBrokenError as error:
                 message = message or str(error)
                 launcher.close()
@@ -124,36 +187,32 @@ class Sandbox:
                 return launcher
         raise explain(message)
 
-    def _prove(self, launcher: Launcher) -> None:
-        with self._probe_session(launcher, Program(PROBE)) as session:
-            result = session.run(StdioInput(), PROBE_LIMITS)
-        if result.stdout != PROBE_ANSWER:
-            raise SandboxUnavailableError(
-                f"The jail does not isolate as it must: its probe printed {result.stdout!r} {result.stderr[-200:]!r}.",
-                "Do not judge untrusted programs on this machine; report this output.",
-            )
+    def _warm_up(self) -> None:
+        """Start the first zygote and prove that what it forks is isolated; where it cannot be had, stay cold."""
+        if platform.machine() != "x86_64":
+            self._why_cold = f"no system call filter for zygotes on {platform.machine()}"
+            return
+        zygotes = Zygotes(_zygote_launchers(self._settings, self.interpreter, proc=self._proc))
+        try:
+            self._zygotes = zygotes
+            ways: tuple[Isolation, ...] = ("reuse", "strict")
+            for isolation in ways:
+                with self.session(checks.PROGRAM, checks.LIMITS, isolation=isolation) as session:
+                    checks.check_isolation(session)
+        except SandboxBrokenError as error:
+            self._zygotes = None
+            zygotes.close()
+            self._why_cold = str(error)
 
-    def _check_asserts(self) -> None:
-        """Refuse to judge where a failing assert would pass (an interpreter that runs optimised code)."""
-        program = Program("def f(): return 1\n", mode="assert")
-        with self._probe_session(self._launcher, program) as session:
-            outcomes = [
-                session.run(AssertInput(f"assert f() == {value}"), PROBE_LIMITS).outcome for value in (1, 2)
-            ]
-        if outcomes != [Outcome.PASSED, Outcome.FAILED]:
-            raise SandboxUnavailableError(
-                f"A failing assert is not seen: {outcomes}.",
-                "Use an interpreter that does not optimise asserts away.",
-            )
 
-    def _probe_session(self, launcher: Launcher, program: Program) -> Session:
-        return Session(
-            launcher,
-            program,
-            disk_bytes=self._settings.disk_bytes,
-            compile_cpu_time_s=self._settings.compile_cpu_time_s,
-            memory_bytes=PROBE_LIMITS.memory_bytes,
-        )
+def _zygote_launchers(
+    settings: SandboxSettings, interpreter: Interpreter, *, proc: bool
+) -> dict[bool, JailLauncher]:
+    launchers = {False: JailLauncher(settings, interpreter, proc=proc, zygote=USUAL_MODULES)}
+    if interpreter.numpy:
+        modules = (*USUAL_MODULES, "numpy", "numpy.random")
+        launchers[True] = JailLauncher(settings, interpreter, proc=proc, zygote=modules)
+    return launchers
 
 
 def open_sandbox(settings: SandboxSettings) -> Sandbox:

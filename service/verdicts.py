@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from sandbox import End, Outcome, RunResult
+from sandbox import End, Limits, Outcome, RunResult
 from service.text import last_line, shortened
 from service.wire import Verdict
 
@@ -24,8 +24,8 @@ class Finding:
     limit: Literal["cpu", "wall"] | None = None
 
 
-def of_run(result: RunResult, mode: str) -> Finding:
-    """Judge how a run ended."""
+def of_run(result: RunResult, mode: str, limits: Limits) -> Finding:
+    """Judge how a run ended that was to keep within ``limits``."""
     match result.end:
         case End.OUTPUT_LIMIT:
             return Finding(Verdict.OLE, "more output than allowed")
@@ -35,6 +35,8 @@ def of_run(result: RunResult, mode: str) -> Finding:
             return Finding(Verdict.TLE, f"{result.cpu_time_s:.2f} s of CPU time", "cpu")
         case End.WALL_LIMIT:
             return Finding(Verdict.TLE, f"{result.wall_time_s:.2f} s of wall time", "wall")
+    if result.cpu_time_s > limits.cpu_time_s:
+        return Finding(Verdict.TLE, f"{result.cpu_time_s:.2f} s of CPU time", "cpu")
     if mode == "stdio":
         return _of_script(result)
     return _of_call(result) if mode == "call" else _of_assert(result)

@@ -27,20 +27,12 @@ def prepare(
     spec: dict[str, Any],
     arguments: tuple[list[Any], dict[str, Any]],
     namespace: dict[str, Any],
-    report_fd: int,
+    report: Callable[[bytes], None],
 ) -> Callable[[], None]:
-    """Return what makes the call once the program has been loaded; that never returns."""
+    """Return what makes the call once the program has been loaded, and reports the record of it."""
     args, kwargs = arguments
     args = [nodes.build(value, kind) for value, kind in zip(args, _kinds(spec, len(args)), strict=True)]
-    # Bound now: a program may replace what modules hold.
-    write, dumps, flatten, leave, flush = os.write, json.dumps, nodes.flatten, os._exit, program.flush_output
-
-    def report(record: bytes) -> None:
-        view = memoryview(record + b"\n")
-        while view:
-            view = view[write(report_fd, view) :]
-        flush()
-        leave(0)
+    dumps, flatten = json.dumps, nodes.flatten  # bound now: a program may replace what modules hold
 
     def proceed() -> None:
         try:

@@ -11,6 +11,7 @@ from sandbox.harness import messages, prelude, workspace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import CodeType
     from typing import Any
 
 MAX_CODE_BYTES = 256 << 20
@@ -48,6 +49,10 @@ def load(spec_fd: int, message: dict[str, Any]) -> Loaded:
     with os.fdopen(reader, "rb") as file:
         answer = file.read(MAX_CODE_BYTES)
     _, status = os.waitpid(pid, 0)
+    if spec["mode"] == "call":  # imported before the processes of the runs fork
+        from sandbox.harness import call, nodes  # noqa: F401
+    elif spec["mode"] == "assert":
+        from sandbox.harness import remote, tester  # noqa: F401
     if answer != IN_PRELUDE:
         answer = answer.removeprefix(IN_PRELUDE)
     if answer[:1] == b"C" and status == 0:
@@ -65,8 +70,8 @@ def _why(status: int) -> str:
     return "the program cannot be compiled"
 
 
-def _try_prelude(text: str) -> str:
-    """Return what is wrong with a problem's prelude. No program has run in this process, so nobody can fake it."""
+def try_prelude(text: str) -> str:
+    """Return what is wrong with a problem's prelude. No program has run in this process yet: nobody can fake it."""
     try:
         prelude.execute(text, {"__name__": "prelude"})
     except BaseException as error:  # noqa: BLE001 - whatever it raises, it is no good
@@ -90,24 +95,29 @@ def _compile(spec: dict[str, Any], writer: int, limits: dict[str, Any]) -> None:
     import warnings
 
     warnings.simplefilter("ignore")
-    try:
-        source.encode("utf-8")
-        code = compile(source.removeprefix("\ufeff"), PATH, "exec", dont_inherit=True)
-        answer = b"C" + marshal.dumps(code)
-    except SyntaxError as error:
-        answer = b"E" + _describe(error).encode("utf-8", "replace")
-    except UnicodeEncodeError as error:
-        answer = f"EUnicodeEncodeError: the program is not valid UTF-8 at character {error.start}".encode()
-    except (ValueError, MemoryError, RecursionError, OverflowError) as error:
-        answer = f"E{type(error).__name__}: {error}".encode("utf-8", "replace")
+    code, message = compiled(source)
+    answer = b"C" + marshal.dumps(code) if code is not None else b"E" + message.encode("utf-8", "replace")
     if spec["prelude"]:
         os.write(writer, IN_PRELUDE)
-        broken = _try_prelude(spec["prelude"])
+        broken = try_prelude(spec["prelude"])
         answer = b"P" + broken.encode("utf-8", "replace") if broken else answer
     view = memoryview(answer)
     while view:
         view = view[os.write(writer, view) :]
     os._exit(0)
+
+
+def compiled(source: str) -> tuple[CodeType | None, str]:
+    """Return a program's code, or None and what is wrong with it."""
+    try:
+        source.encode("utf-8")
+        return compile(source.removeprefix("\ufeff"), PATH, "exec", dont_inherit=True), ""
+    except SyntaxError as error:
+        return None, _describe(error)
+    except UnicodeEncodeError as error:
+        return None, f"UnicodeEncodeError: the program is not valid UTF-8 at character {error.start}"
+    except (ValueError, MemoryError, RecursionError, OverflowError) as error:
+        return None, f"{type(error).__name__}: {error}"
 
 
 def _describe(error: SyntaxError) -> str:

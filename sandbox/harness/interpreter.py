@@ -3,13 +3,49 @@
 from __future__ import annotations
 
 import ctypes
+import gc
+import os
 import sys
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    CodeType,
+    FrameType,
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodDescriptorType,
+    ModuleType,
+    WrapperDescriptorType,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 PR_SET_DUMPABLE = 4
+IMMORTAL_VERSIONS = ((3, 12), (3, 13))
+IMMORTAL_KINDS = (
+    FunctionType,
+    BuiltinFunctionType,
+    CodeType,
+    ModuleType,
+    CellType,
+    MethodDescriptorType,
+    WrapperDescriptorType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    property,
+    classmethod,
+    staticmethod,
+    dict,
+    tuple,
+    frozenset,
+    str,
+    bytes,
+    int,
+    float,
+)
 THREAD_STACK_BYTES = 8 << 20
 # Measured on CPython 3.12, where a level of recursion counts as up to three calls: 180 for a cached function that
 # calls itself, 360 through re.sub().
@@ -17,11 +53,25 @@ BYTES_PER_C_CALL = 512
 
 
 LIBC = ctypes.CDLL(None)
+# The interpreter's lock stays held meanwhile. glibc has it from 2.34 on.
+FORK = getattr(ctypes.PyDLL(None, use_errno=True), "_Fork", os.fork)
 
 
 def prctl(option: int, value: int) -> None:
     """Set one option of this process (prctl)."""
     LIBC.prctl(option, value, 0, 0, 0)
+
+
+def fork() -> int:
+    """Fork this process of a single thread, as ``os.fork`` does, but without running the modules' hooks.
+
+    The hooks touch memory all over the heap, and each page that a child touches is copied. What they would do for
+    a program is done by name: see ``program.py``.
+    """
+    pid: int = FORK()  # no OSError otherwise: -1 and errno
+    if pid < 0:
+        raise OSError(ctypes.get_errno(), "fork failed")
+    return pid
 
 
 def set_dumpable(value: int) -> None:
@@ -35,6 +85,47 @@ def limit_thread_stacks() -> None:
     if LIBC.pthread_getattr_default_np(attributes) == 0:
         LIBC.pthread_attr_setstacksize(attributes, ctypes.c_size_t(THREAD_STACK_BYTES))
         LIBC.pthread_setattr_default_np(attributes)
+
+
+def share_for_good() -> None:
+    """Make all that this process has loaded immortal and take it out of the garbage collector's sight.
+
+    A forked child would otherwise copy every page on which it counts a reference or marks an object. An immortal
+    object is one with a special reference count (PEP 683): the one that None has is copied into the others, where
+    the layout is known and a probe confirms it. Types without a way to be resized or reused in place only.
+    """
+    gc.collect()
+    if sys.version_info[:2] in IMMORTAL_VERSIONS and _counts_lie_first():
+        immortal = ctypes.c_uint32.from_address(id(None)).value
+        for item in _all_objects():
+            ctypes.c_uint32.from_address(id(item)).value = immortal
+    gc.freeze()
+
+
+def _counts_lie_first() -> bool:
+    probe = object()
+    names = [probe] * 7
+    counted = ctypes.c_uint32.from_address(id(probe)).value
+    return counted == sys.getrefcount(probe) - 1 == len(names) + 1
+
+
+def _all_objects() -> list[object]:
+    """Return what can be reached from the collector's objects and lives as long as this process."""
+    kinds = (*IMMORTAL_KINDS, type)
+    pending: list[object] = gc.get_objects()
+    seen = {id(pending)}
+    found: list[object] = []
+    while pending:
+        item = pending.pop()
+        if id(item) in seen or isinstance(item, FrameType):
+            continue
+        seen.add(id(item))
+        pending += gc.get_referents(item)
+        if isinstance(item, CodeType):
+            pending += (item.co_consts, item.co_names)
+        if isinstance(item, kinds):
+            found.append(item)
+    return found
 
 
 def lift_c_recursion(stack_bytes: int) -> None:

@@ -21,11 +21,12 @@ from sandbox.harness.request import Request
 
 FD_BYTES = 4
 MAX_FDS = 8
+ANCILLARY_BYTES = _socket.CMSG_LEN(MAX_FDS * FD_BYTES)
 MAX_MESSAGE_CHARACTERS = 4000  # each of up to ten bytes when escaped, within one message
 
 
-def serve() -> program.Job:
-    """Answer requests until the channel closes. Returns only in a child."""
+def begin() -> _socket.socket:
+    """Make this first process of a jail ready and return the channel, which it finds as its standard input."""
     interpreter.set_dumpable(0)
     _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # a first process ignores what it does not handle
     channel = _socket.socket(fileno=os.dup(0))
@@ -33,6 +34,11 @@ def serve() -> program.Job:
     os.dup2(null, 0)
     os.close(null)
     interpreter.limit_thread_stacks()
+    return channel
+
+
+def serve(channel: _socket.socket) -> program.Job:
+    """Answer requests until the channel closes. Returns only in a child."""
     loaded: compiling.Loaded | None = None
     while True:
         data, fds = receive(channel)
@@ -67,7 +73,7 @@ def serve() -> program.Job:
 
 def receive(channel: _socket.socket) -> tuple[bytes, list[int]]:
     """Return the next message and the descriptors that came with it; no bytes when the other side is gone."""
-    data, ancillary, _, _ = channel.recvmsg(messages.MAX_MESSAGE_BYTES, _socket.CMSG_LEN(MAX_FDS * FD_BYTES))
+    data, ancillary, _, _ = channel.recvmsg(messages.MAX_MESSAGE_BYTES, ANCILLARY_BYTES)
     fds: list[int] = []
     for level, kind, content in ancillary:
         if level == _socket.SOL_SOCKET and kind == _socket.SCM_RIGHTS:

@@ -84,10 +84,6 @@ def provide(spec: dict[str, Any]) -> dict[str, Any]:
     source: str = spec["source"]
     if any(name in source for name in PRELOADED):
         _import_mentioned(source)
-    if spec["mode"] == "call":
-        from sandbox.harness import call, nodes  # noqa: F401 - before the fork
-    if spec["mode"] == "assert":
-        from sandbox.harness import remote, tester  # noqa: F401 - before the fork
     if spec["prelude"] is not None:
         return {}
     import re

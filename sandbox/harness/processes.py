@@ -8,17 +8,13 @@ from __future__ import annotations
 
 import _signal
 import os
-import time
 
-from sandbox.harness import interpreter
+from sandbox.harness import clocks, interpreter
 
 ALONE = os.getpid() == 1
 # In a container: what was there before any program was. It stays as long as this process, so its numbers do too.
 STRANGERS = frozenset(os.listdir("/proc")) if ALONE and os.path.isdir("/proc") else frozenset()
-CORES = len(os.sched_getaffinity(0))
 PR_SET_CHILD_SUBREAPER = 36
-CPUCLOCK_SCHED = 2
-CLOCK_TICKS_HZ = os.sysconf("SC_CLK_TCK")
 
 if not ALONE:
     interpreter.prctl(PR_SET_CHILD_SUBREAPER, 1)
@@ -38,60 +34,17 @@ def cpu_time_s(*known: int) -> float:
 
     ``known`` processes are counted even without /proc.
     """
-    return sum(_clock_s(pid) + _of_waited_for_s(pid) for pid in {*known, *others()})
-
-
-def _clock_s(pid: int) -> float:
-    # The CPU-time clock of a process, as clock_getcpuclockid(3) computes it on Linux.
-    try:
-        return time.clock_gettime((~pid << 3) | CPUCLOCK_SCHED)
-    except OSError:
-        return 0.0  # gone meanwhile
-
-
-def _of_waited_for_s(pid: int) -> float:
-    """Return the CPU time of the children that a process has waited for: they are gone, their time counts."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            fields = file.read().rpartition(b")")[2].split()
-        return sum(map(int, fields[13:15])) / CLOCK_TICKS_HZ
-    except (OSError, ValueError):
-        return 0.0
-
-
-def run_delay_s(pid: int) -> float:
-    """Return how long a process's main thread was runnable without a core to run on; 0 where unknown."""
-    try:
-        with open(f"/proc/{pid}/schedstat", encoding="ascii") as file:
-            return int(file.read().split()[1]) / 1e9
-    except (OSError, ValueError, IndexError):
-        return 0.0
+    return sum(clocks.used_s(pid) + clocks.of_waited_for_s(pid) for pid in {*known, *others()})
 
 
 def others() -> list[int]:
     """Return the processes below this one that can be seen."""
     if not ALONE:
-        return _descendants(os.getpid())
+        return clocks.descendants(os.getpid())
     try:
         return [int(name) for name in os.listdir("/proc") if name.isdigit() and name not in STRANGERS]
     except OSError:
         return []
-
-
-def _descendants(pid: int) -> list[int]:
-    found: list[int] = []
-    pending = [pid]
-    while pending:
-        try:
-            parent = pending.pop()
-            for task in os.listdir(f"/proc/{parent}/task"):
-                with open(f"/proc/{parent}/task/{task}/children", encoding="ascii") as file:
-                    children = [int(word) for word in file.read().split()]
-                found += children
-                pending += children
-        except OSError:
-            continue
-    return found
 
 
 def end_all(wanted: tuple[int, ...]) -> Usage:

@@ -10,6 +10,7 @@ import gc
 import marshal
 import os
 import sys
+from io import BufferedReader, BufferedWriter, FileIO, TextIOWrapper
 
 from sandbox.harness import compiling, interpreter, workspace
 
@@ -25,12 +26,16 @@ REPORT_FD = 3
 OTHER_FD = 4  # arguments of a call, the link to the tester, or the text of a shared test
 FIRST_FREE_FD = 5
 CALL_MODULE = "solution"
+STREAM_NAMES = ("<stdin>", "<stdout>", "<stderr>")
 FLUSH_FAILED = 120  # the interpreter's own exit code for output that it could not write
 ModuleType = type(sys)
 
 
 class Job:
-    """What ``main`` executes at the top of its stack, and what follows: success, or an uncaught exception."""
+    """What ``main`` executes at the top of its stack, and what follows: success, or an uncaught exception.
+
+    Where those return, ``after`` gives the next job.
+    """
 
     def __init__(
         self,
@@ -38,11 +43,19 @@ class Job:
         namespace: dict[str, Any],
         proceed: Callable[[], None],
         fail: Callable[[BaseException], None],
+        after: Callable[[], Job] | None = None,
     ) -> None:
         self.code = code
         self.namespace = namespace
         self.proceed = proceed
         self.fail = fail
+        self._after = after
+
+    def after(self) -> Job:
+        """Return the next job of this process. It leaves the process where there is none."""
+        if self._after is None:
+            os._exit(FLUSH_FAILED)
+        return self._after()
 
 
 def load(request: Request, loaded: compiling.Loaded) -> Job:
@@ -50,22 +63,33 @@ def load(request: Request, loaded: compiling.Loaded) -> Job:
     mode = loaded.spec["mode"]
     _take_descriptors(request)
     request.apply_limits()
-    _reset_interpreter(request)
-    module = ModuleType("__main__" if mode == "stdio" else CALL_MODULE)
-    sys.modules[module.__name__] = module
-    namespace = vars(module)
-    namespace["__builtins__"] = builtins
-    namespace["__file__"] = sys.argv[0]
+    os.setsid()
+    interpreter.set_dumpable(1)
+    os.chdir(workspace.WORK)
+    become_new(request.stack_bytes)
+    seed(loaded.spec["source"])
+    Streams().renew()
+    namespace = new_namespace(mode)
     proceed, fail = _driver(mode, request, loaded, namespace)
-    _write_source(loaded.spec["source"])
+    write_source(loaded.spec["source"])
     namespace.update(loaded.names)
     if loaded.spec["prelude"]:
         from sandbox.harness import prelude
 
         prelude.execute(loaded.spec["prelude"], namespace)
-    _hide_harness()
+    hide_harness()
     code = marshal.loads(loaded.code)  # noqa: S302 - made by our own compile(), of this interpreter
     return Job(code, namespace, proceed, fail)
+
+
+def new_namespace(mode: str) -> dict[str, Any]:
+    """Return the globals of a module that the program is about to become."""
+    module = ModuleType("__main__" if mode == "stdio" else CALL_MODULE)
+    sys.modules[module.__name__] = module
+    namespace = vars(module)
+    namespace["__builtins__"] = builtins
+    namespace["__file__"] = sys.argv[0]
+    return namespace
 
 
 def _driver(
@@ -77,17 +101,36 @@ def _driver(
         if loaded.spec["prelude"] is None:
             namespace.update(nodes.CLASSES)
         arguments = call.read_arguments(OTHER_FD)
-        return call.prepare(loaded.spec, arguments, namespace, REPORT_FD), _fail_at_once
+        return call.prepare(loaded.spec, arguments, namespace, _returned()), lambda error: fail_at_once(
+            error, report
+        )
     if mode == "assert" and request.shared:
         from sandbox.harness import shared
 
-        return shared.prepare(loaded.spec, namespace, OTHER_FD, REPORT_FD), _fail_at_once
+        return shared.prepare(loaded.spec, namespace, OTHER_FD, REPORT_FD), lambda error: fail_at_once(
+            error, report
+        )
     if mode == "assert":
         from sandbox.harness import remote
 
         server = remote.Server(OTHER_FD, namespace)
         return server.serve, server.refuse
-    return lambda: _end(namespace, 0), lambda error: _fail_as_a_script(namespace, error)
+    return lambda: end(namespace, 0), lambda error: fail_as_a_script(namespace, error, report)
+
+
+def _returned() -> Callable[[bytes], None]:
+    """Return what ends this process with the record of a call."""
+    # Bound now: a program may replace what modules hold.
+    write, leave, flush = os.write, os._exit, flush_output
+
+    def returned(record: bytes) -> None:
+        view = memoryview(record + b"\n")
+        while view:
+            view = view[write(REPORT_FD, view) :]
+        flush()
+        leave(0)
+
+    return returned
 
 
 def _take_descriptors(request: Request) -> None:
@@ -103,32 +146,73 @@ def _take_descriptors(request: Request) -> None:
         os.closerange(REPORT_FD, REPORT_FD + 1)
 
 
-def _reset_interpreter(request: Request) -> None:
-    os.setsid()
-    interpreter.set_dumpable(1)
-    interpreter.lift_c_recursion(request.stack_bytes)
+def become_new(stack_bytes: int) -> None:
+    """Give this process what a fresh interpreter starts with, apart from its streams and what chance decides."""
+    interpreter.lift_c_recursion(stack_bytes)
     _signal.signal(_signal.SIGINT, _signal.default_int_handler)
     os.umask(0o022)
-    os.chdir(workspace.WORK)
     sys.argv[:] = [compiling.PATH]
     sys.orig_argv[:] = [sys.executable, compiling.PATH]
-    _open_streams(vars(sys))
-    numpy_random = sys.modules.get("numpy.random")
-    if numpy_random is not None:
-        numpy_random.seed()  # `random` does this by itself after a fork
 
 
-def _open_streams(names: dict[str, Any]) -> None:
+def seed(source: str) -> None:
+    """Seed random numbers anew, where a program may ask for any: all forked processes start from the same state."""
+    if "random" in source:
+        for name in ("random", "numpy.random"):
+            if name in sys.modules:
+                sys.modules[name].seed()
+
+
+class Streams:
+    """Standard streams on descriptors 0 to 2, as a fresh interpreter has them. Those still untouched are kept."""
+
+    def __init__(self) -> None:
+        self._given = _opened("r", "strict")
+        self._output = _opened("w", "strict")
+        self._errors = _opened("w", "backslashreplace", 2)
+
+    def renew(self) -> None:
+        """Put streams into ``sys`` of which no program has used anything yet."""
+        if _untouched(self._given, "r", "strict"):
+            self._given.seek(0)
+        else:
+            self._given = _opened("r", "strict")
+        if not _untouched(self._output, "w", "strict"):
+            self._output = _opened("w", "strict")
+        if not _untouched(self._errors, "w", "backslashreplace"):
+            self._errors = _opened("w", "backslashreplace", 2)
+        sys.stdin = sys.__stdin__ = self._given  # type: ignore[misc]
+        sys.stdout = sys.__stdout__ = self._output  # type: ignore[misc]
+        sys.stderr = sys.__stderr__ = self._errors  # type: ignore[misc]
+
+
+def _opened(mode: str, errors: str, fd: int | None = None) -> TextIOWrapper:
     # Not the ones that the interpreter made when it started: those know what the harness's descriptors were.
-    given = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - they stay open
-    output = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
-    errors = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)  # noqa: SIM115
-    for name, stream in (("stdin", given), ("stdout", output), ("stderr", errors)):
-        names[name] = names[f"__{name}__"] = stream
+    number = fd if fd is not None else int(mode == "w")
+    raw = FileIO(number, mode, closefd=False)
+    raw.name = STREAM_NAMES[number]
+    buffer = BufferedReader(raw) if mode == "r" else BufferedWriter(raw)
+    stream = TextIOWrapper(buffer, "utf-8", errors, line_buffering=number == 2)  # noqa: PLR2004 - standard error
+    stream.mode = mode  # type: ignore[misc]  # as open() does
+    return stream
 
 
-def _write_source(source: str) -> None:
-    # Written for tracebacks that show the program's own lines, and for programs that read themselves.
+def _untouched(stream: TextIOWrapper, mode: str, errors: str) -> bool:
+    try:
+        return (
+            not stream.closed
+            and stream.encoding == "utf-8"
+            and stream.errors == errors
+            and stream.line_buffering == (errors != "strict")
+            and not stream.write_through
+            and vars(stream) == {"mode": mode}
+        )
+    except ValueError:  # detached
+        return False
+
+
+def write_source(source: str) -> None:
+    """Write the program to its file: tracebacks show its own lines, and some programs read themselves."""
     fd = os.open(compiling.PATH, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o444)
     view = memoryview(source.encode("utf-8", "replace"))
     while view:
@@ -137,22 +221,26 @@ def _write_source(source: str) -> None:
     os.chmod(workspace.SOURCE, 0o555)  # noqa: S103 - read-only is what is wanted
 
 
-def _hide_harness() -> None:
+def hide_harness() -> None:
+    """Take this package out of what the program may import."""
     for name in [name for name in sys.modules if name == "sandbox" or name.startswith("sandbox.")]:
         del sys.modules[name]
 
 
-def _fail_as_a_script(namespace: dict[str, Any], error: BaseException) -> None:
+def fail_as_a_script(
+    namespace: dict[str, Any], error: BaseException, report: Callable[[bytes], None]
+) -> None:
+    """End this process as the interpreter does after an uncaught exception."""
     if not isinstance(error, SystemExit):
-        report_uncaught(error)
-        _end(namespace, 1)
+        report_uncaught(error, report)
+        end(namespace, 1)
     code = error.code
     if code is None:
-        _end(namespace, 0)
+        end(namespace, 0)
     if isinstance(code, int):
-        _end(namespace, code & 0xFF)
+        end(namespace, code & 0xFF)
     _complain(code)
-    _end(namespace, 1)
+    end(namespace, 1)
 
 
 def _complain(code: object) -> None:
@@ -162,7 +250,7 @@ def _complain(code: object) -> None:
         return
 
 
-def _end(namespace: dict[str, Any], code: int) -> NoReturn:
+def end(namespace: dict[str, Any], code: int) -> NoReturn:
     """End as the interpreter does: threads, exit handlers, output, what the program's objects do when they go.
 
     A true shutdown would also free every module, which costs more than most programs.
@@ -171,21 +259,30 @@ def _end(namespace: dict[str, Any], code: int) -> NoReturn:
     if threading is not None:
         threading._shutdown()  # noqa: SLF001
     atexit._run_exitfuncs()  # noqa: SLF001
+    flushed = flush_and_forget(namespace)
+    os._exit(code if flushed else FLUSH_FAILED)
+
+
+def flush_and_forget(namespace: dict[str, Any], *, collect: bool = True) -> bool:
+    """Write out what is buffered and let the program's objects go, with ``collect`` also those that hold each other.
+
+    False if standard output is lost.
+    """
     flushed = flush_output()
     # A stream of the program's own class would be asked to flush when its globals are gone.
     sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
     namespace.clear()
-    gc.collect()
-    flushed = flush_output() and flushed
-    os._exit(code if flushed else FLUSH_FAILED)
+    if collect:
+        gc.collect()
+    return flush_output() and flushed
 
 
-def _fail_at_once(error: BaseException) -> None:
-    # Threads that a function left behind do not keep a call from being over.
+def fail_at_once(error: BaseException, report: Callable[[bytes], None]) -> None:
+    """End this process after a call has raised; threads that a function left behind do not keep it from being over."""
     if isinstance(error, SystemExit):
         flush_output()
         os._exit(error.code & 0xFF if isinstance(error.code, int) else 1)
-    report_uncaught(error)
+    report_uncaught(error, report)
     flush_output()
     os._exit(1)
 
@@ -202,7 +299,7 @@ def flush_output() -> bool:
     return flushed
 
 
-def report_uncaught(error: BaseException) -> None:
+def report_uncaught(error: BaseException, report: Callable[[bytes], None]) -> None:
     """Tell of an uncaught exception as the interpreter does, without the harness's frames."""
     if isinstance(error, MemoryError):
         report(b'{"outcome":"raised","memory":true}\n')

@@ -11,16 +11,12 @@ import os
 import select
 import time
 
-from sandbox.harness import processes
+from sandbox.harness import clocks, processes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sandbox.harness.compiling import Loaded
     from sandbox.harness.request import Request
-
-HARD_WALL_FACTOR = 4
-SHORTEST_WAIT_S = 0.002
-LONGEST_WAIT_S = 0.5
 
 
 class Started:
@@ -66,7 +62,7 @@ def supervise(started: Started, request: Request, channel: _socket.socket) -> di
     poller.register(pidfd, select.POLLIN)
     poller.register(channel.fileno(), select.POLLIN)
     killed = ""
-    wait_s = _clamped(min(request.cpu_time_s / processes.CORES, request.wall_time_s))
+    wait_s = clocks.first_look_s(request.cpu_time_s, request.wall_time_s)
     while not killed:
         ready = {fd for fd, _ in poller.poll(wait_s * 1000)}
         if pidfd in ready:
@@ -79,6 +75,7 @@ def supervise(started: Started, request: Request, channel: _socket.socket) -> di
         else:
             killed, wait_s = _check(started, request)
     wall_time_s = time.monotonic() - started.at
+    waiting_s = clocks.run_delay_s(started.program) if killed else 0.0
     os.close(pidfd)
     usage = processes.end_all((started.main, started.program))
     return {
@@ -87,24 +84,15 @@ def supervise(started: Started, request: Request, channel: _socket.socket) -> di
         "cpu_time_s": usage.cpu_time_s,
         "wall_time_s": wall_time_s,
         "memory_peak_bytes": usage.memory_peak_bytes,
+        "waiting_s": waiting_s,
     }
 
 
 def _check(started: Started, request: Request) -> tuple[str, float]:
     """Return which limit is exceeded, or how long none can be."""
-    cpu_time_s = processes.cpu_time_s(started.main, started.program)
-    if cpu_time_s >= request.cpu_time_s:
-        return "cpu", 0.0
-    wall_time_s = time.monotonic() - started.at
-    wall_left_s = request.wall_time_s - wall_time_s
-    if wall_left_s <= 0:
-        if wall_time_s >= HARD_WALL_FACTOR * request.wall_time_s:
-            return "wall", 0.0
-        wall_left_s += processes.run_delay_s(started.program)
-        if wall_left_s <= 0:
-            return "wall", 0.0
-    return "", _clamped(min((request.cpu_time_s - cpu_time_s) / processes.CORES, wall_left_s))
-
-
-def _clamped(seconds: float) -> float:
-    return min(max(seconds, SHORTEST_WAIT_S), LONGEST_WAIT_S)
+    return clocks.exceeded(
+        processes.cpu_time_s(started.main, started.program),
+        time.monotonic() - started.at,
+        (request.cpu_time_s, request.wall_time_s),
+        clocks.run_delay_s(started.program),
+    )

@@ -7,13 +7,47 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sandbox import AssertInput, CallInput, Limits, Program, RunResult, Sandbox, Session, StdioInput
+from sandbox import (
+    AssertInput,
+    CallInput,
+    Isolation,
+    Limits,
+    Program,
+    RunResult,
+    Sandbox,
+    SandboxKind,
+    SandboxSettings,
+    Session,
+    StdioInput,
+    open_sandbox,
+)
+from service.settings import default_python
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 # Enough for any program here on a machine that does other things as well.
 LIMITS = Limits(cpu_time_s=4.0, wall_time_s=20.0, memory_bytes=512 << 20, output_bytes=4 << 20)
+
+
+# Every way of running Python programs must do the same.
+WAYS: dict[str, tuple[SandboxKind, Isolation]] = {
+    "reuse": ("nsjail", "reuse"),
+    "strict": ("nsjail", "strict"),
+    "cold": ("nsjail-cold", "strict"),
+}
+
+
+@pytest.fixture(scope="session", params=WAYS)
+def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
+    """Give a sandbox of each way in turn."""
+    kind, isolation = WAYS[request.param]
+    if request.config.getoption("--sandbox") == "docker":
+        kind = "docker"
+    settings = SandboxSettings(kind=kind, python=default_python(), isolation=isolation)
+    with open_sandbox(settings) as opened:
+        assert opened.describe()["warm"] == (kind == "nsjail")
+        yield opened
 
 
 @pytest.fixture(scope="session")

@@ -81,20 +81,36 @@ FORGED = {
 
 @pytest.mark.parametrize("record", FORGED.values(), ids=FORGED.keys())
 @pytest.mark.parametrize("where", ["at import", "in the call"])
-def test_a_forged_report_gains_nothing(call: Call, record: str, where: str) -> None:
-    forge = "for fd in range(3, 64):\n    try: os.write(fd, RECORD)\n    except OSError: pass\n"
+@pytest.mark.parametrize("bare", [True, False], ids=["bare", "framed"])
+def test_a_forged_report_gains_nothing(call: Call, record: str, where: str, *, bare: bool) -> None:
+    forge = (
+        "for fd in range(3, 256):\n    for message in MESSAGES:\n"
+        "        try: os.write(fd, message)\n        except OSError: pass\n"
+    )
     inside = "".join(f"    {line}\n" for line in forge.splitlines()) + "    os._exit(0)\n"
-    source = f"import os\nRECORD = {record.encode()!r} + b'\\n'\n" + (
+    data = record.encode() + b"\n"
+    # Bare, and in the frames that processes that are used again speak in.
+    frames = [b"p" + data[at : at + 60_000] for at in range(0, len(data), 60_000)]
+    messages = [data] if bare else [*frames, b"d1"]
+    source = f"import os\nMESSAGES = {messages!r}\n" + (
         f"{forge}def f(): return 42\n" if where == "at import" else f"def f():\n{inside}"
     )
     result = call(source)
-    assert result.value is None
-    assert result.outcome in {Outcome.NONE, Outcome.PASSED, Outcome.NEEDS_SHARING}
+    if where == "in the call" or result.value != 42:  # at import, the channel may be out of reach or ignored
+        assert result.value is None
+        assert result.outcome in {Outcome.NONE, Outcome.PASSED, Outcome.NEEDS_SHARING}
     assert not result.shared
 
 
 def test_a_forged_value_is_only_another_wrong_answer(call: Call) -> None:
-    source = 'import os\nos.write(3, b\'{"outcome":"returned","value":[41]}\\n\')\ndef f(): return 42'
+    source = """
+import os
+RECORD = b'{"outcome":"returned","value":[41]}\\n'
+for fd, message in ((3, RECORD), (103, b"p" + RECORD)):
+    try: os.write(fd, message)
+    except OSError: pass
+def f(): return 42
+"""
     assert call(source).value == 41
 
 
@@ -115,8 +131,10 @@ def f():
     if {shape == "FORGED"}:
         out = [["s", len(ITEMS)]]
         for x in ITEMS: out += flat(x)
-        view = memoryview(b'{{"outcome":"returned","value":' + json.dumps(out).encode() + b'}}\\n')
-        while view: view = view[os.write(3, view):]
+        data = b'{{"outcome":"returned","value":' + json.dumps(out).encode() + b'}}\\n'
+        while data:
+            try: data = data[os.write(3, data):]
+            except OSError: data = data[os.write(103, b"p" + data[:60000]) - 1:]
         os._exit(0)
     return {shape if shape != "FORGED" else None}
 """

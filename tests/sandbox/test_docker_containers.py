@@ -141,8 +141,8 @@ def test_the_profile_says_what_the_jails_policy_says() -> None:
 @pytest.mark.parametrize(
     "policy",
     [
-        "POLICY p { ALLOW { read(fd) { fd > 1 } } }",
-        "POLICY p { ALLOW { read(fd) { (fd & 1) != 0 } } }",
+        "POLICY single {} POLICY programs { ALLOW { read(fd) { fd > 1 } } }",
+        "POLICY single {} POLICY programs { ALLOW { read(fd) { (fd & 1) != 0 } } }",
         "ALLOW { a b }",
     ],
 )

@@ -138,7 +138,8 @@ def test_memory_within_the_limit_is_measured(session: Session, source: str, at_l
     result = session.run(StdioInput(source.encode()), LIMITS)
     assert (result.end, result.exit_code) == (End.EXITED, 0)
     assert result.memory_peak_bytes is not None
-    assert at_least <= result.memory_peak_bytes < at_least + (100 << 20)
+    slack = 1 << 20  # the kernel counts pages by the batch
+    assert at_least - slack <= result.memory_peak_bytes < at_least + (100 << 20)
 
 
 def test_a_program_that_catches_memory_errors_goes_on(session: Session) -> None:

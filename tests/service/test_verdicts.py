@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
-from sandbox import End, Outcome, RunResult
+from sandbox import End, Limits, Outcome, RunResult
 from service import verdicts
 from service.wire import Verdict
 
+LIMITS = Limits(cpu_time_s=1.0)
 AC, WA, TLE, MLE, OLE, RE, CE, IE = (
     Verdict[name] for name in ("AC", "WA", "TLE", "MLE", "OLE", "RE", "CE", "IE")
 )
@@ -39,7 +40,7 @@ def facts(**known: Any) -> RunResult:
 def test_a_limit_decides_whatever_was_reported(
     mode: str, outcome: Outcome, end: End, verdict: Verdict, limit: str | None
 ) -> None:
-    finding = verdicts.of_run(facts(end=end, outcome=outcome), mode)
+    finding = verdicts.of_run(facts(end=end, outcome=outcome), mode, LIMITS)
     assert (finding.verdict, finding.limit) == (verdict, limit)
     assert finding.feedback
 
@@ -68,7 +69,7 @@ def test_a_limit_decides_whatever_was_reported(
 def test_a_script_is_compared_only_if_it_ended_well(
     known: dict[str, Any], verdict: Verdict | None, words: str
 ) -> None:
-    finding = verdicts.of_run(facts(**known), "stdio")
+    finding = verdicts.of_run(facts(**known), "stdio", LIMITS)
     assert finding.verdict is verdict
     assert words in finding.feedback
 
@@ -91,13 +92,13 @@ def test_only_what_the_harness_reports_in_a_mode_counts_in_it(
     outcome: Outcome, call: Verdict | None, asserted: Verdict
 ) -> None:
     """No forged outcome of another mode is a pass, or our failure."""
-    assert verdicts.of_run(facts(outcome=outcome, message="why"), "call").verdict is call
-    assert verdicts.of_run(facts(outcome=outcome, message="why"), "assert").verdict is asserted
+    assert verdicts.of_run(facts(outcome=outcome, message="why"), "call", LIMITS).verdict is call
+    assert verdicts.of_run(facts(outcome=outcome, message="why"), "assert", LIMITS).verdict is asserted
 
 
 def test_an_early_end_is_named() -> None:
-    assert "ended before" in verdicts.of_run(facts(), "call").feedback
-    assert "ended before" in verdicts.of_run(facts(), "assert").feedback
+    assert "ended before" in verdicts.of_run(facts(), "call", LIMITS).feedback
+    assert "ended before" in verdicts.of_run(facts(), "assert", LIMITS).feedback
 
 
 @pytest.mark.parametrize(

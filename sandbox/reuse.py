@@ -1,0 +1,134 @@
+"""Reuse: a warm process runs the tests of its program in turn. This is the trusted side: it feeds, watches, measures.
+
+The process says when a test is over (harness/lockstep.py); what it wrote, how long it took and what it used are seen
+from here. A process that is no longer as new is replaced before the next test, and whoever doubts a result of one
+that had run before asks for a fresh one.
+"""
+
+from __future__ import annotations
+
+import re
+from types import TracebackType
+from typing import Self
+
+from sandbox import protocol
+from sandbox.errors import SandboxBrokenError
+from sandbox.facts import CompileResult, Limits, Program, RunInput, RunResult
+from sandbox.harness import messages
+from sandbox.jail import STACK_BYTES
+from sandbox.session import RESTART_HEADROOM, specification
+from sandbox.warm import WarmProcess
+from sandbox.zygotes import Zygote, Zygotes
+
+# What outlives a test inside a process, or is not as in a fresh one; a program whose text has any of these words gets
+# a fresh process per test from the start.
+OUTLIVES = re.compile(
+    r"\b(?:signal|atexit|threading|_thread|multiprocessing|concurrent|asyncio|subprocess|ctypes|resource|gc|weakref"
+    r"|settrace|setprofile|fork|forkpty|execv\w*|execl\w*|posix_spawn\w*|spawn\w*|system|popen|environ|putenv|umask"
+    r"|setrlimit|nice|tracemalloc|faulthandler|sched_\w+|__builtins__|builtins|setattr|closerange|importlib|logging"
+    r"|set_int_max_str_digits|setswitchinterval|getpid)\b"
+)
+
+
+# Without any of these words, a program has no way to files that it could leave for its next test.
+FILES = re.compile(r"\b(?:os|open|io|exec|eval|pathlib|Path|shutil|tempfile|numpy|np|__import__|__\w+__)\b")
+
+
+def reusable(program: Program) -> bool:
+    """Whether a process of this program can run more than one test as if each were its first."""
+    return program.mode != "assert" and not OUTLIVES.search(program.source + (program.prelude or ""))
+
+
+class ReuseSession:
+    """A program whose tests run in one process as long as they end well. One run at a time; a context manager."""
+
+    isolation = "reuse"
+
+    def __init__(
+        self,
+        zygotes: Zygotes,
+        program: Program,
+        limits: Limits,
+        *,
+        disk_bytes: int,
+        compile_cpu_time_s: float,
+    ) -> None:
+        self._zygotes = zygotes
+        self._program = program
+        self._disk_bytes = disk_bytes
+        self._compile_cpu_time_s = compile_cpu_time_s
+        self._zygote: Zygote | None = None
+        self._process: WarmProcess | None = None
+        self.compiled = self._start(limits, headroom=1)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End everything that belongs to this session."""
+        self._end_process()
+        zygote, self._zygote = self._zygote, None
+        if zygote is not None:
+            self._zygotes.give_back(zygote)
+
+    def run(self, given: RunInput, limits: Limits, *, fresh: bool = False) -> RunResult:
+        """Run the program once; with ``fresh``, or where the last run left traces, in a process that has run nothing.
+
+        Raises SandboxBrokenError; ValueError before anything ran if it does not compile.
+        """
+        if not self.compiled.ok:
+            raise ValueError("this program does not compile")
+        process = self._process
+        if process is not None and (fresh or process.limits != limits):
+            self._end_process()
+            process = None
+        if process is None:
+            if not self._start(limits, headroom=RESTART_HEADROOM).ok:
+                raise SandboxBrokenError("the program that compiled before does not compile again")
+            process = self._running()
+        try:
+            result = process.run(given)
+        except BaseException:
+            self.close()
+            raise
+        if not process.as_new:
+            self._end_process()
+        return result
+
+    def _running(self) -> WarmProcess:
+        if self._process is None:
+            raise SandboxBrokenError("the process could not be started again")
+        return self._process
+
+    def _start(self, limits: Limits, headroom: int) -> CompileResult:
+        if self._zygote is not None and self._zygote.broken:
+            self._zygotes.give_back(self._zygote)
+            self._zygote = None
+        if self._zygote is None:
+            self._zygote = self._zygotes.take(self._program)
+        zygote = self._zygote
+        try:
+            zygote.limit_memory(limits.memory_bytes)
+            spec = specification(self._program) | {
+                "stack_bytes": min(STACK_BYTES, limits.memory_bytes),
+                "has_files": FILES.search(self._program.source) is not None,
+            }
+            rules = protocol.process_limits(limits, by_group=zygote.by_group, disk_bytes=self._disk_bytes)
+            process = self._process = WarmProcess(zygote, messages.to_harness(spec), rules, limits)
+            compiled = process.compiled(headroom * self._compile_cpu_time_s)
+        except BaseException:
+            self.close()
+            raise
+        if not compiled.ok:
+            self._end_process()
+        return compiled
+
+    def _end_process(self) -> None:
+        if self._process is not None:
+            self._process.close()
+            self._process = None
