@@ -6,6 +6,8 @@ ARG PYTHON_IMAGE=python:3.13-slim-trixie
 FROM ${PYTHON_IMAGE} AS installer
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore PYTHONDONTWRITEBYTECODE=1 SOURCE_DATE_EPOCH=0
 WORKDIR /build
+# For the zygotes' helper; this stage stays behind.
+RUN apt-get update && apt-get install -y --no-install-recommends gcc libc6-dev
 COPY requirements/programs.txt requirements/
 RUN --mount=type=cache,target=/root/.cache/pip \
     python3 -m venv --without-pip /opt/programs \
@@ -18,6 +20,7 @@ RUN --mount=type=cache,target=/root/.cache/pip \
     && python3 -m venv --without-pip /build/tools \
     && pip --python /build/tools/bin/python install --no-compile --require-hashes -r requirements/build.txt
 COPY LICENSE README.md pyproject.toml ./
+COPY scripts/build_hook.py scripts/
 COPY comparators comparators
 COPY sandbox sandbox
 COPY service service

@@ -2,7 +2,7 @@
 PORT ?= 8000
 HOST ?= 127.0.0.1
 PYTHON_FILES := comparators sandbox service trainer_client tests benchmarks deploy
-LOCKED := $(wildcard requirements/*.txt) pyproject.toml scripts/setup
+LOCKED := $(wildcard requirements/*.txt) pyproject.toml scripts/setup sandbox/harness/helper.c
 
 # Of the sandbox's tests, those about what holds a program rather than about what it may say.
 HOLDING := $(addprefix tests/sandbox/test_,isolation.py limits.py leftovers.py system_calls.py call_forgeries.py)
@@ -33,7 +33,7 @@ type: .venv/.dev ## check types
 	.venv/bin/mypy
 
 bench: .venv/.dev ## measure speed on this machine, as ratios
-	.venv/bin/python -m benchmarks.throughput
+	.venv/bin/python -m benchmarks.sandbox
 
 format: .venv/.dev ## format the code
 	.venv/bin/ruff check --fix $(PYTHON_FILES)

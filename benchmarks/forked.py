@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection
 from types import FrameType
 from typing import NoReturn
 
-from benchmarks.work import Work, require
+from benchmarks.work import Stopwatch, Work, require
 
 TEST_TIMEOUT_S = 6
 SUBMISSION_TIMEOUT_S = 60.0
@@ -30,9 +30,10 @@ class ForkedJudge:
     def close(self) -> None:
         """Nothing is held between submissions."""
 
-    def judge(self, work: Work) -> None:
-        """Judge all submissions. Raises WrongAnswerError."""
+    def judge(self, work: Work) -> list[float]:
+        """Judge all submissions; return how many seconds each took. Raises WrongAnswerError."""
         pairs = work.pairs()
+        watch = Stopwatch()
         for source in work.sources():
             ours, theirs = self._context.Pipe(duplex=False)
             child = self._context.Process(target=_judge_here, args=(source, pairs, theirs))
@@ -47,6 +48,8 @@ class ForkedJudge:
             child.join()
             ours.close()
             require(accepted=passed == [True] * work.tests)
+            watch.lap()
+        return watch.laps_s
 
 
 def _judge_here(source: str, pairs: list[tuple[str, str]], answers: Connection) -> None:

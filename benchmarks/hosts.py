@@ -40,9 +40,9 @@ class Host:
         """Let it judge."""
         self._channel.send(work)
 
-    def finish(self) -> None:
-        """Wait for the end of what was begun. Raises RuntimeError."""
-        self._answer(JUDGE_TIMEOUT_S)
+    def finish(self) -> list[float]:
+        """Wait for the end of what was begun; return the seconds of each submission. Raises RuntimeError."""
+        return self._answer(JUDGE_TIMEOUT_S)
 
     def close(self) -> None:
         """End it; kill it where it does not end."""
@@ -51,24 +51,25 @@ class Host:
         self._process.kill()
         self._process.join()
 
-    def _answer(self, timeout_s: float) -> None:
+    def _answer(self, timeout_s: float) -> list[float]:
         try:
-            failure = self._channel.recv() if self._channel.poll(timeout_s) else "no answer"
+            answer = self._channel.recv() if self._channel.poll(timeout_s) else "no answer"
         except EOFError:
-            failure = "the process died"
-        if failure is not None:
-            raise RuntimeError(f"{self._process.name}: {failure}")
+            answer = "the process died"
+        if isinstance(answer, str):
+            raise RuntimeError(f"{self._process.name}: {answer}")  # noqa: TRY004 -- it is what went wrong there
+        laps_s: list[float] = answer
+        return laps_s
 
 
-def judge_together(hosts: list[Host], work: Work) -> float:
-    """Share ``work`` out among ``hosts`` and return the seconds until the last has done its part."""
+def judge_together(hosts: list[Host], work: Work) -> tuple[float, list[float]]:
+    """Share ``work`` out among ``hosts``; return the seconds until the last is done, and those of each submission."""
     share = Work(max(1, work.submissions // len(hosts)), work.tests)
     started = time.perf_counter()
     for host in hosts:
         host.begin(share)
-    for host in hosts:
-        host.finish()
-    return time.perf_counter() - started
+    laps_s = [lap_s for host in hosts for lap_s in host.finish()]
+    return time.perf_counter() - started, laps_s
 
 
 def _serve(name: str, channel: Connection) -> None:
@@ -77,15 +78,15 @@ def _serve(name: str, channel: Connection) -> None:
     except Exception as error:  # noqa: BLE001 -- told to whoever started this process
         channel.send(f"{type(error).__name__}: {error}")
         return
-    channel.send(None)
+    channel.send([])
     try:
         while True:
             work: Work = channel.recv()
             try:
-                contender.judge(work)
+                laps_s = contender.judge(work)
             except Exception as error:  # noqa: BLE001 -- the same
                 channel.send(f"{type(error).__name__}: {error}")
             else:
-                channel.send(None)
+                channel.send(laps_s)
     except EOFError:
         contender.close()

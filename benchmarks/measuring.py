@@ -13,6 +13,7 @@ from benchmarks.hosts import Host, judge_together
 from benchmarks.work import Work
 
 WARM_UP_SUBMISSIONS = 2
+FEWEST_LAPS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +38,18 @@ class Cell:
     submissions: int
     wall_s: list[float] = field(default_factory=list)
     cpu_s: list[float] = field(default_factory=list)
+    laps_s: list[float] = field(default_factory=list)
 
     @property
     def submissions_per_s(self) -> float:
         """Return the median over the rounds."""
         return self.submissions / statistics.median(self.wall_s)
+
+    def latency_ms(self, share: float) -> float | None:
+        """Return the latency that this share of all submissions did not exceed; None where it was not measured."""
+        if len(self.laps_s) < FEWEST_LAPS:
+            return None
+        return 1000 * statistics.quantiles(self.laps_s, n=100, method="inclusive")[round(100 * share) - 1]
 
     @property
     def cpu_ms(self) -> float:
@@ -71,7 +79,9 @@ def measure(
             for cell in cells[:: 1 if number % 2 == 0 else -1]:
                 progress(f"round {number + 1} of {rounds}: {cell.lane.contender}")
                 cpu_s = meter.descendants_s()
-                cell.wall_s.append(judge_together(_of(hosts, cell.lane), Work(cell.submissions, cell.tests)))
+                wall_s, laps_s = judge_together(_of(hosts, cell.lane), Work(cell.submissions, cell.tests))
+                cell.wall_s.append(wall_s)
+                cell.laps_s += laps_s
                 cell.cpu_s.append(meter.descendants_s() - cpu_s)
     return cells
 
@@ -100,5 +110,5 @@ def _fitting(hosts: list[Host], lane: Lane, tests: int, round_s: float) -> int:
     """Return how many submissions fill a round, a multiple of the workers."""
     warm_up = Work(WARM_UP_SUBMISSIONS * lane.workers, tests)
     judge_together(hosts, warm_up)
-    pace_s = judge_together(hosts, warm_up) / WARM_UP_SUBMISSIONS
+    pace_s = judge_together(hosts, warm_up)[0] / WARM_UP_SUBMISSIONS
     return lane.workers * max(1, round(round_s / pace_s))

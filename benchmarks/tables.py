@@ -11,7 +11,9 @@ from benchmarks import references
 from benchmarks.measuring import Cell
 
 LABELS = {
-    "sandbox": "sandbox alone",
+    "warm": "sandbox alone, warm: reuse",
+    "strict": "sandbox alone, warm: strict",
+    "cold": "sandbox alone, cold",
     "evaluate": "evaluate",
     "server": "POST /evaluate/batch",
     "subprocess": "unsafe: python -I per test",
@@ -34,6 +36,8 @@ def measured(cells: list[Cell]) -> Table:
         "workers",
         "tests",
         "submissions/s",
+        "p50 ms",
+        "p95 ms",
         "CPU ms/submission",
         "min..max",
         "CPU ÷ process per test",
@@ -46,12 +50,18 @@ def measured(cells: list[Cell]) -> Table:
             str(cell.lane.workers),
             str(cell.tests),
             f"{cell.submissions_per_s:.1f}",
-            f"{cell.cpu_ms:.1f}",
-            f"{least:.1f}..{most:.1f}",
+            _milliseconds(cell.latency_ms(0.50)),
+            _milliseconds(cell.latency_ms(0.95)),
+            f"{cell.cpu_ms:.2f}",
+            f"{least:.2f}..{most:.2f}",
             f"{cell.cpu_ms / _yardstick(cells, cell.tests).cpu_ms:.3f}",
             end_section=cell.tests == max(other.tests for other in cells),
         )
     return table
+
+
+def _milliseconds(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f}"
 
 
 def one_more_test(cells: list[Cell]) -> Table:
@@ -97,6 +107,8 @@ def as_data(cells: list[Cell]) -> list[dict[str, Any]]:
             "tests": cell.tests,
             "submissions_per_round": cell.submissions,
             "submissions_per_s": cell.submissions_per_s,
+            "latency_p50_ms": cell.latency_ms(0.50),
+            "latency_p95_ms": cell.latency_ms(0.95),
             "cpu_ms_per_submission": cell.cpu_ms,
             "cpu_ratio_to_process_per_test": cell.cpu_ms / _yardstick(cells, cell.tests).cpu_ms,
             "wall_s": cell.wall_s,

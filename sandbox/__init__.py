@@ -1,6 +1,6 @@
 """Runs untrusted programs and reports what happened: facts, never verdicts; expected answers never come here."""
 
-from sandbox.errors import SandboxBrokenError, SandboxError, SandboxUnavailableError
+from sandbox.errors import LanguageUnavailableError, SandboxBrokenError, SandboxError, SandboxUnavailableError
 from sandbox.facts import (
     AssertInput,
     CallInput,
@@ -13,16 +13,19 @@ from sandbox.facts import (
     RunResult,
     StdioInput,
 )
+from sandbox.language_data import CodeMarks
 from sandbox.sandbox import Language, Sandbox, Session, languages, open_sandbox
 from sandbox.settings import Isolation, SandboxKind, SandboxSettings
 
 __all__ = [
     "AssertInput",
     "CallInput",
+    "CodeMarks",
     "CompileResult",
     "End",
     "Isolation",
     "Language",
+    "LanguageUnavailableError",
     "Limits",
     "Outcome",
     "Program",

@@ -50,10 +50,11 @@ class DockerJail:
         self._relay = Relay(stream, before=self._set_limit, at_end=self._look_back)
         self.channel = self._relay.channel
         self.by_group = True  # the container's own
+        self.limits_processes = False
         threading.Thread(target=self._watch, daemon=True).start()
 
-    def limit_memory(self, memory_bytes: int) -> None:
-        """Let programs use this much from the next message on, swap included."""
+    def limit(self, memory_bytes: int, processes: int | None = None) -> None:  # noqa: ARG002 - by rlimit
+        """Let programs use this much memory from the next message on, swap included."""
         self._wanted_bytes = memory_bytes
 
     def peak_bytes(self) -> None:
@@ -109,7 +110,8 @@ class DockerJail:
 class DockerLauncher:
     """Starts containers. ``interpreter`` is what was found in the image."""
 
-    memory = "container"
+    memory_by = "container"
+    processes_by_group = False
 
     def __init__(self, settings: SandboxSettings) -> None:
         """Prove that the engine and the image serve. Raises SandboxUnavailableError."""

@@ -2,6 +2,7 @@
 
 SandboxError
 ├── SandboxUnavailableError   no jail can be set up on this machine: nothing is judged
+├── LanguageUnavailableError  this machine has no compiler for the language, or cannot test programs in it that way
 └── SandboxBrokenError        a jail that worked has failed in the middle: judge again in a new one
 """
 
@@ -19,6 +20,10 @@ class SandboxUnavailableError(SandboxError):
         super().__init__(f"{cause} Cure: {cure}")
         self.cause = cause
         self.cure = cure
+
+
+class LanguageUnavailableError(SandboxError):
+    """The language is not to be had here, or not in the way that was asked for."""
 
 
 class SandboxBrokenError(SandboxError):

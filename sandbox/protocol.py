@@ -9,11 +9,12 @@ import signal
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from sandbox.facts import End, Limits, Outcome, RunResult
 from sandbox import jail
+from sandbox.facts import End, Limits, Outcome, RunResult
 from sandbox.harness import forks, messages, plain
 
 WHOLE_LIFE_S = 3600
+BESIDE_THE_PROGRAM = 2  # an init and a zygote, where they are of the program's user
 ROOMY_BYTES = 64 << 30
 MAX_MESSAGE_CHARACTERS = 4000
 
@@ -34,16 +35,34 @@ def request(limits: Limits, *, by_group: bool, disk_bytes: int) -> dict[str, Any
     }
 
 
-def process_limits(limits: Limits, *, by_group: bool, disk_bytes: int) -> dict[int, tuple[int, int]]:
+class Grouped(Protocol):
+    """What tells which limits a control group takes care of."""
+
+    @property
+    def by_group(self) -> bool:
+        """Whether memory is one."""
+        ...
+
+    @property
+    def limits_processes(self) -> bool:
+        """Whether the number of processes is one."""
+        ...
+
+
+def process_limits(limits: Limits, groups: Grouped, *, disk_bytes: int) -> dict[int, tuple[int, int]]:
     """Return the soft and hard resource limits of a process that runs several tests."""
-    fields = request(limits, by_group=by_group, disk_bytes=disk_bytes)
+    fields = request(limits, by_group=groups.by_group, disk_bytes=disk_bytes)
+    processes = forks.INFINITE if groups.limits_processes else limits.processes + BESIDE_THE_PROGRAM
     stack = min(fields["stack_bytes"], resource.getrlimit(resource.RLIMIT_STACK)[1] & forks.INFINITE)
     space = fields["address_space_bytes"] or forks.INFINITE
     return {
         resource.RLIMIT_CPU: (WHOLE_LIFE_S, WHOLE_LIFE_S),  # the limit of each test is watched from outside
         resource.RLIMIT_FSIZE: (fields["file_bytes"],) * 2,
-        resource.RLIMIT_NPROC: (fields["processes"] + 2,) * 2,  # an init and the zygote count too
-        resource.RLIMIT_CORE: (1, 1),  # unlike 0, this also keeps the kernel from piping a dump to a host's program
+        resource.RLIMIT_NPROC: (processes, processes),
+        resource.RLIMIT_CORE: (
+            1,
+            1,
+        ),  # unlike 0, this also keeps the kernel from piping a dump to a host's program
         resource.RLIMIT_STACK: (stack, forks.INFINITE),
         resource.RLIMIT_AS: (space, space),
     }

@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from sandbox import checks
 from sandbox import interpreter as interpreters
+from sandbox.compilers import Compilers
 from sandbox.diagnosis import explain
-from sandbox.errors import SandboxBrokenError, SandboxError
+from sandbox.errors import LanguageUnavailableError, SandboxBrokenError, SandboxError
 from sandbox.facts import CompileResult, Limits, Program, RunInput, RunResult
 from sandbox.interpreter import Interpreter
+from sandbox.language_data import CodeMarks, read_all
 from sandbox.launch import JailLauncher, Launcher, UnsafeLauncher
-from sandbox.reuse import ReuseSession, reusable
 from sandbox.session import ServedSession
 from sandbox.settings import Isolation, SandboxKind, SandboxSettings
+from sandbox.toolchains import find
+from sandbox.warm_session import WarmSession, reusable
 from sandbox.zygotes import USUAL_MODULES, ForkingLauncher, Zygotes
 
 if TYPE_CHECKING:
@@ -28,15 +31,21 @@ ISOLATIONS: dict[SandboxKind, str] = {
     "docker": "docker",
     "unsafe-process": "none",
 }
+# Toolchains of other languages run in jails of this machine.
+PYTHON_ONLY = frozenset({"docker", "unsafe-process"})
 
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """A language that programs may be written in."""
+    """A language that programs may be written in.
+
+    ``aliases`` are names that mean the same.
+    """
 
     name: str
     version: str
     description: str
+    aliases: tuple[str, ...] = ()
 
 
 class Session(Protocol):
@@ -87,6 +96,7 @@ class Sandbox:
                 self._cold = UnsafeLauncher(self.interpreter)
             else:
                 self._cold = self._first_that_works()
+        self._compilers = Compilers(settings, self.interpreter, proc=self._proc)
         try:
             if settings.kind == "nsjail":
                 self._warm_up()
@@ -105,28 +115,34 @@ class Sandbox:
 
     def close(self) -> None:
         """Give up what this sandbox holds. Sessions must be closed before."""
+        self._compilers.close()
         if self._zygotes is not None:
             self._zygotes.close()
         self._cold.close()
 
     def session(self, program: Program, limits: Limits, *, isolation: Isolation | None = None) -> Session:
-        """Load a program into isolation of its own; ``limits`` hold for compiling. Raises SandboxBrokenError.
+        """Load a program into isolation of its own. ``limits`` hold for compiling Python; compilers have their own.
 
         With ``reuse``, programs that can be run several times in one process are; all others have a process per run.
+        Raises SandboxError; LanguageUnavailableError for a language, or a way to test it, that there is not.
         """
         if program.language != "python":
-            raise ValueError(f"no such language: {program.language!r}")
+            if self._settings.kind in PYTHON_ONLY:
+                raise LanguageUnavailableError(f"no such language without a jail: {program.language!r}")
+            return self._compilers.session(program, limits)
         if self._zygotes is None:
             return self._served(self._cold, program, limits)
-        if (isolation or self._settings.isolation) == "reuse" and reusable(program):
-            return ReuseSession(
-                self._zygotes,
-                program,
-                limits,
-                disk_bytes=self._settings.disk_bytes,
-                compile_cpu_time_s=self._settings.compile_cpu_time_s,
-            )
-        return self._served(ForkingLauncher(self._zygotes, program), program, limits)
+        if program.mode == "assert":  # the harness keeps test code and program apart
+            return self._served(ForkingLauncher(self._zygotes, program), program, limits)
+        wanted = isolation or self._settings.isolation
+        return WarmSession(
+            self._zygotes,
+            program,
+            limits,
+            isolation=wanted if reusable(program) else "strict",
+            disk_bytes=self._settings.disk_bytes,
+            compile_cpu_time_s=self._settings.compile_cpu_time_s,
+        )
 
     def _served(self, launcher: Launcher, program: Program, limits: Limits) -> ServedSession:
         return ServedSession(
@@ -137,13 +153,18 @@ class Sandbox:
             memory_bytes=limits.memory_bytes,
         )
 
+    def code_marks(self, language: str) -> CodeMarks:
+        """Return how completions mark code in a language (by name or alias); nothing for Python or unknown ones."""
+        return self._compilers.code_marks(language)
+
     def describe(self) -> dict[str, Any]:
         """Return what a person who operates this wants to know of it, as JSON-like data."""
         description: dict[str, Any] = {
             "kind": self._settings.kind,
             "isolation": ISOLATIONS[self._settings.kind],
             "warm": self._zygotes is not None,
-            "memory": self._cold.memory,
+            "memory": self._cold.memory_by,
+            "processes": "cgroup" if self._cold.processes_by_group else "rlimit",
             "proc": self._proc,
             "python": self.interpreter.version,
             "numpy": self.interpreter.numpy,
@@ -162,7 +183,7 @@ class Sandbox:
         launcher = DockerLauncher(self._settings)
         try:
             with self._served(launcher, checks.PROGRAM, checks.LIMITS) as session:
-                checks.check_isolation(session)
+                checks.check_isolation(session, strangers=1)
         except BaseException:
             launcher.close()
             raise
@@ -234,4 +255,22 @@ def languages(settings: SandboxSettings) -> list[Language]:
         found = interpreters.probe(settings.python)
     name = "CPython" if found.implementation == "cpython" else found.implementation
     extra = ", numpy" if found.numpy else ""
-    return [Language("python", found.version, f"{name} {found.version}{extra}")]
+    known = [Language("python", found.version, f"{name} {found.version}{extra}")]
+    return known if settings.kind in PYTHON_ONLY else [*known, *_compiled_languages()]
+
+
+def _compiled_languages() -> list[Language]:
+    known = []
+    for data in read_all():
+        toolchain = find(data)
+        if toolchain is not None:
+            known += [
+                Language(
+                    name=variant.name,
+                    version=toolchain.version,
+                    description=f"{variant.description} {toolchain.version}",
+                    aliases=variant.aliases,
+                )
+                for variant in data.variants
+            ]
+    return known

@@ -19,15 +19,12 @@ from sandbox import protocol
 from sandbox.capture import Capture
 from sandbox.errors import SandboxBrokenError
 from sandbox.facts import (
-    AssertInput,
-    CallInput,
     CompileResult,
     Limits,
     Outcome,
     Program,
     RunInput,
     RunResult,
-    StdioInput,
 )
 from sandbox.harness import clocks, messages
 from sandbox.launch import Launcher, Running
@@ -71,6 +68,9 @@ class ServedSession:
 
     def close(self) -> None:
         """End everything that belongs to this session."""
+        self._end_jail()
+
+    def _end_jail(self) -> None:
         if self._jail is not None:
             self._jail.end()
             self._jail = None
@@ -89,12 +89,13 @@ class ServedSession:
 
     def _run(self, given: RunInput, limits: Limits, *, shared: bool) -> RunResult:
         if self._jail is None and not self._start(headroom=RESTART_HEADROOM).ok:
-            self.close()
+            self._end_jail()
         jail = self._running()
-        jail.limit_memory(limits.memory_bytes)
+        jail.limit(limits.memory_bytes, limits.processes)
         kills_before = jail.oom_kills()
         with Pipes(given, limits) as pipes:
-            message = protocol.request(limits, by_group=jail.by_group, disk_bytes=self._disk_bytes)
+            pipes.theirs += self._further_descriptors()
+            message = self._request(limits, jail)
             self._send(jail, message | {"shared": shared}, pipes.theirs)
             pipes.close_theirs()
             answer = self._watch(jail, pipes, limits)
@@ -104,7 +105,7 @@ class ServedSession:
             peak_bytes = jail.peak_bytes()
             if answer is None or not answer.clean:
                 log = jail.log()
-                self.close()
+                self._end_jail()
                 if answer is None and not killed_for_memory:
                     raise SandboxBrokenError(
                         f"the harness died in the middle of a run: {log or 'no message'}"
@@ -113,6 +114,19 @@ class ServedSession:
                 answer, limits, pipes.captures, killed_for_memory=killed_for_memory, peak_bytes=peak_bytes
             )
 
+    def _request(self, limits: Limits, jail: Running) -> dict[str, Any]:
+        """Return what the harness is told of a run."""
+        message = protocol.request(limits, by_group=jail.by_group, disk_bytes=self._disk_bytes)
+        return message | {"processes": 0} if jail.limits_processes else message
+
+    def _further_descriptors(self) -> list[int]:
+        """Return new descriptors that a run gets besides its streams."""
+        return []
+
+    def _loading(self) -> tuple[dict[str, Any], dict[str, Any], list[int]]:
+        """Return how the harness loads the program: its request, what is to be loaded, descriptors that stay ours."""
+        return {"op": "load"}, specification(self._program), []
+
     def _running(self) -> Running:
         if self._jail is None:
             raise SandboxBrokenError("the jail could not be started again")
@@ -120,16 +134,17 @@ class ServedSession:
 
     def _start(self, headroom: int = 1) -> CompileResult:
         jail = self._jail = self._launcher.launch()
-        jail.limit_memory(headroom * self._memory_bytes)
+        jail.limit(headroom * self._memory_bytes)
         kills_before = jail.oom_kills()
-        fd = memory_file(messages.to_harness(specification(self._program)))
+        operation, spec, fds = self._loading()
+        fd = memory_file(messages.to_harness(spec))
         try:
             space = 0 if jail.by_group else headroom * self._memory_bytes
             cpu_time_s = headroom * self._compile_cpu_time_s
             self._send(
                 jail,
-                {"op": "load", "compile_cpu_time_s": cpu_time_s, "address_space_bytes": space},
-                [fd],
+                operation | {"compile_cpu_time_s": cpu_time_s, "address_space_bytes": space},
+                [fd, *fds],
             )
         finally:
             os.close(fd)
@@ -141,7 +156,7 @@ class ServedSession:
         if not answer:
             out_of_memory = jail.oom_kills() > kills_before
             log = jail.log()
-            self.close()
+            self._end_jail()
             if out_of_memory:
                 return CompileResult(ok=False, message="compiling took too much memory")
             raise SandboxBrokenError(f"the jail did not start: {log or 'no message'}")
@@ -157,7 +172,7 @@ class ServedSession:
             socket.send_fds(jail.channel, [messages.to_harness(message)], fds)
         except OSError as error:
             log = jail.log()
-            self.close()
+            self._end_jail()
             raise SandboxBrokenError(f"the harness is gone: {log or error}") from error
 
     def _watch(self, jail: Running, pipes: Pipes, limits: Limits) -> protocol.Ended | None:

@@ -16,13 +16,14 @@ from sandbox.harness import forks, messages
 from sandbox.launch import JailLauncher, Launched
 
 # What contest programs import most. Where numpy is installed, zygotes of a second flavour have it loaded too.
-USUAL_MODULES = tuple(
-    "abc array bisect calendar cmath collections collections.abc contextlib copy dataclasses datetime decimal enum"
-    " fractions functools hashlib heapq inspect io itertools json linecache math numbers operator pprint queue random"
-    " re secrets statistics string struct textwrap threading time traceback types typing warnings weakref"
-    " sortedcontainers".split()
+USUAL_MODULES = (
+    *("abc", "bisect", "collections", "collections.abc", "contextlib", "copy", "dataclasses", "datetime"),
+    *("decimal", "enum", "fractions", "functools", "heapq", "io", "itertools", "json", "linecache", "math"),
+    *("numbers", "operator", "queue", "random", "re", "string", "struct", "textwrap", "threading", "time"),
+    *("traceback", "types", "typing", "warnings", "weakref", "sortedcontainers"),
 )
 MAX_USES = 1000
+HARNESS_PROCESSES = 32  # while a program is compiled
 ANSWER_TIMEOUT_S = 10.0
 START_TIMEOUT_S = 30.0
 END = forks.pack(forks.END, {})
@@ -42,11 +43,11 @@ class Ending:
 class Zygote:
     """One jail. Raises SandboxBrokenError from every call once its first process is gone."""
 
-    def __init__(self, launcher: JailLauncher, flavour: bool) -> None:
-        self.flavour = flavour
+    def __init__(self, launcher: JailLauncher, *, numpy: bool) -> None:
+        self.numpy = numpy
         self._launched: Launched = launcher.launch()
         self._uses = 0
-        self._memory_bytes = 0
+        self._limits = (0, 0)
         self._oom_kills = 0
         self._started = self._ending = False
         self.broken = False
@@ -78,12 +79,17 @@ class Zygote:
         """Return the last lines that nsjail or the harness wrote."""
         return self._launched.log()
 
-    def limit_memory(self, memory_bytes: int) -> None:
-        """Let what the zygote forks use this much memory. Nothing of the kind may run when this changes."""
-        if memory_bytes != self._memory_bytes:
+    @property
+    def limits_processes(self) -> bool:
+        """Whether a group limits how many processes there are in the jail."""
+        return self._launched.limits_processes
+
+    def limit(self, memory_bytes: int, processes: int) -> None:
+        """Let what the zygote forks use this much. Nothing of the kind may run when this changes."""
+        if (memory_bytes, processes) != self._limits:
             self.settle()
-            self._launched.limit_memory(memory_bytes)
-            self._memory_bytes = memory_bytes
+            self._launched.limit(memory_bytes, processes)
+            self._limits = (memory_bytes, processes)
 
     def restart_peak(self) -> None:
         """Start a new peak of memory."""
@@ -171,9 +177,14 @@ class Forked:
         """Return the last lines that it wrote when something was wrong."""
         return self._zygote.log()
 
-    def limit_memory(self, memory_bytes: int) -> None:
-        """Let what runs in it use this much memory, and start a new peak."""
-        self._zygote.limit_memory(memory_bytes)
+    @property
+    def limits_processes(self) -> bool:
+        """Whether a group limits how many processes it has."""
+        return self._zygote.limits_processes
+
+    def limit(self, memory_bytes: int, processes: int | None = None) -> None:
+        """Let what runs in it use this much, and start a new peak."""
+        self._zygote.limit(memory_bytes, processes or HARNESS_PROCESSES)
         self._zygote.restart_peak()
 
     def oom_kills(self) -> int:
@@ -218,21 +229,16 @@ class Zygotes:
         self._idle: dict[bool, list[Zygote]] = {flavour: [] for flavour in launchers}
 
     @property
-    def memory_by_group(self) -> bool:
-        """Whether memory is limited by control groups."""
-        return any(launcher.memory_by_group for launcher in self._launchers.values())
-
-    @property
     def compiled(self) -> bool:
         """Whether zygotes use the compiled helper."""
         return all(launcher.compiled for launcher in self._launchers.values())
 
     def take(self, program: Program) -> Zygote:
-        """Return a zygote for a program that nobody else uses; a new one where none waits. Raises SandboxBrokenError."""
+        """Return a zygote for a program, for nobody else; a new one where none waits. Raises SandboxBrokenError."""
         numpy = "numpy" in program.source or "numpy" in (program.prelude or "")
         flavour = numpy and True in self._launchers
         idle = self._idle[flavour]
-        return idle.pop() if idle else Zygote(self._launchers[flavour], flavour)
+        return idle.pop() if idle else Zygote(self._launchers[flavour], numpy=flavour)
 
     def give_back(self, zygote: Zygote) -> None:
         """End what a zygote has forked and let others use it, unless it is worn."""
@@ -240,7 +246,7 @@ class Zygotes:
         if zygote.worn:
             zygote.close()
         else:
-            self._idle[zygote.flavour].append(zygote)
+            self._idle[zygote.numpy].append(zygote)
 
     def close(self) -> None:
         """End all that wait."""
@@ -258,4 +264,3 @@ def receive_with_sender(channel: socket.socket) -> tuple[bytes, int]:
         if level == socket.SOL_SOCKET and kind == socket.SCM_CREDENTIALS:
             return data, CREDENTIALS.unpack(content[: CREDENTIALS.size])[0]
     return data, 0
-

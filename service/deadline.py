@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from service.checker import LIMITS as CHECKER_LIMITS
+from service.languages import PYTHON
 from service.limits import effective
 
 if TYPE_CHECKING:
@@ -15,12 +16,14 @@ MARGIN_S = 30.0
 RUNS_PER_TEST = 2
 # Starting a jail and comparing outputs, on a machine that is busy.
 OVERHEAD_PER_RUN_S = 2.0
+# More than any compiler's own wall limit (sandbox/languages).
+COMPILING_S = 240.0
 
 
-def deadline_s(problem: Problem, defaults: Limits) -> float:
+def deadline_s(problem: Problem, defaults: Limits, language: str = PYTHON) -> float:
     """Return the sum of all tests' wall limits, every run and the checker's counted, and a margin."""
     usual_wall_s = effective(defaults, problem.limits).wall_time_s
-    total_s = MARGIN_S
+    total_s = MARGIN_S if language == PYTHON else MARGIN_S + COMPILING_S
     for test in problem.tests:
         wall_s = usual_wall_s
         if test.limits is not None:

@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from sandbox import Program, Sandbox, SandboxBrokenError
+from sandbox import LanguageUnavailableError, Program, Sandbox, SandboxError
 from service import verdicts, wire
 from service.extraction import extract
 from service.runs import Context, Ran, Run
@@ -21,7 +21,7 @@ from service.text import shortened
 from service.wire import CaseResult, Judgement, Verdict
 
 
-def evaluate(  # noqa: PLR0913 - what it is given is what it depends on
+def evaluate(
     submission: wire.Submission,
     problem: wire.Problem,
     sandbox: Sandbox,
@@ -84,6 +84,7 @@ def _judge(
             language=submission.language,
             entry_point=problem.entry_point,
             mode=problem.mode,
+            marks=context.sandbox.code_marks(submission.language),
         )
         if extraction.code is None:
             return _Outcome(Verdict.NC, f"no program in the completion: {extraction.reason}", isolation)
@@ -105,13 +106,12 @@ def _judge(
                 ran.append(one)
                 if options.stop_on_failure and not one.passed:
                     break
-            isolation = "none" if isolation == "none" else run.isolation
-    except SandboxBrokenError as error:
+    except LanguageUnavailableError as error:
+        return _Outcome(Verdict.IE, str(error), isolation)
+    except SandboxError as error:
         return _Outcome(Verdict.IE, f"the sandbox failed: {shortened(str(error))}", isolation)
     ran.sort(key=lambda one: one.index)
-    verdict = verdicts.of_submission(
-        [one.verdict for one in ran], stopped_at_failure=options.stop_on_failure
-    )
+    verdict = verdicts.of_submission([one.verdict for one in ran], stopped_at_failure=options.stop_on_failure)
     return _Outcome(verdict, "", isolation, ran)
 
 

@@ -23,6 +23,7 @@ import jiter
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import to_json
 
+from service import languages
 from service.deadline import deadline_s
 from service.errors import MalformedBodyError, UnknownProblemError
 from service.fields import Faults, Path
@@ -45,7 +46,7 @@ _ESCAPE = re.compile(
 
 
 class Rules(BaseModel):
-    """What this server accepts and adds."""
+    """What this server accepts and adds. ``languages`` are names and aliases."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -175,10 +176,10 @@ class _Reading:
         except ValidationError as error:
             self._faults.add_all(error, raw, where)
             return None, key
-        if submission.language not in self._rules.languages:
-            self._faults.add(
-                (*where, "language"), f"is none of those here: {', '.join(self._rules.languages)}"
-            )
+        found = self._problems.get(key)
+        known = None if isinstance(found, ValidationError) else found
+        if fault := languages.fault(submission.language, self._rules.languages, known):
+            self._faults.add((*where, "language"), fault)
         return submission, key
 
     def _problem(self, raw: Any, where: Path) -> str:
@@ -225,6 +226,6 @@ class _Reading:
             submission=stripped.model_dump_json(exclude_none=True).encode(),
             problem=key,
             tests=len(problem.tests),
-            deadline_s=deadline_s(problem, self._rules.defaults),
+            deadline_s=deadline_s(problem, self._rules.defaults, submission.language),
             options=chosen,
         )

@@ -36,7 +36,7 @@ from service.wire import (
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["json", "console"]
-SandboxKind = Literal["nsjail", "docker", "unsafe-process"]
+SandboxKind = Literal["nsjail", "nsjail-cold", "docker", "unsafe-process"]
 
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 ApiKey = Annotated[SecretStr, Field(min_length=1)]
@@ -68,7 +68,8 @@ class Settings(BaseSettings):
 
     sandbox: SandboxKind = Field(
         "nsjail",
-        description="How programs are held; unsafe-process is no isolation, for trusted programs only.",
+        description="How programs are held: nsjail forks them from a warm jail, nsjail-cold starts a jail for each; "
+        "unsafe-process is no isolation, for trusted programs only.",
     )
     docker_image: str = Field(
         DOCKER_IMAGE, min_length=1, description="Image in which sandbox docker runs programs."
@@ -92,6 +93,10 @@ class Settings(BaseSettings):
     drain_s: Seconds = Field(30.0, description="Time to finish admitted submissions after SIGTERM.")
 
     isolation: Isolation = Field("reuse", description="Isolation of submissions that ask for none.")
+    failing_first: bool = Field(
+        True,
+        description="Try tests first at which a problem's submissions failed most, where the first failure ends it.",
+    )
     default_cpu_time_s: Seconds = Field(DEFAULT_CPU_TIME_S, description="CPU time of a test that names none.")
     default_wall_time_s: Seconds | None = Field(
         None,

@@ -58,6 +58,7 @@ def judged(sandbox: Sandbox) -> Callable[..., wire.Judgement]:
         *,
         completion: bool = False,
         within: Sandbox | None = None,
+        language: str = "python",
         **options: Any,
     ) -> wire.Judgement:
         parsed = PROBLEM.validate_python(problem)
@@ -65,6 +66,7 @@ def judged(sandbox: Sandbox) -> Callable[..., wire.Judgement]:
             {
                 "completion" if completion else "code": code,
                 "problem": parsed,
+                "language": language,
                 "options": {"detail": "full", **options},
             }
         )

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from sandbox.harness import nodes, plain, program
+from sandbox.harness import nodes, plain
 
 SOLUTION_CLASS = "Solution"
 

@@ -1,8 +1,12 @@
-"""What is asked of a zygote: one message of fixed layout (``struct request`` in helper.c), and how it is read and answered.
+"""What is asked of a zygote: one message of fixed layout (``struct request`` in helper.c).
 
-    operation "l"  + [stdin, stdout, stderr, channel, specification]   fork a process that runs a program's tests in turn
-    operation "s"  + [channel]                                         fork a harness as in a jail of its own: loop.py
-    operation "e"                                                      end it -> status, cpu_time_s, memory_peak_bytes
+operation "l" + [stdin, stdout, stderr, channel, specification]           a process that runs a program's tests in turn
+operation "t" + [stdin, stdout, stderr, channel, specification, control]  one that forks for each test: a template
+operation "s" + [channel]                                                 a harness as in a jail of its own: loop.py
+operation "e"                                         end it -> status, cpu_time_s, memory_peak_bytes
+
+A template is asked for a run by any byte on its control channel, and answers after the run with the same facts and
+``clean``: whether all files are as they were.
 """
 
 from __future__ import annotations
@@ -10,7 +14,7 @@ from __future__ import annotations
 import resource
 import struct
 
-LOCKSTEP, SERVED, END = ord("l"), ord("s"), ord("e")
+LOCKSTEP, TEMPLATE, SERVED, END = ord("l"), ord("t"), ord("s"), ord("e")
 RESOURCES = (
     resource.RLIMIT_CPU,
     resource.RLIMIT_FSIZE,

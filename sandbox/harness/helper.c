@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 enum { MAX_DESCRIPTORS = 8, RESOURCES = 6, FIRST_KEPT = 100, RAISED = 120 };
-enum operation { START_LOCKSTEP = 'l', START_SERVED = 's', END = 'e' };
+enum operation { START_LOCKSTEP = 'l', START_TEMPLATE = 't', START_SERVED = 's', END = 'e' };
 
 struct request {
     uint32_t operation;
@@ -150,22 +150,34 @@ static int place(const int *fds, int count)
     return syscall(SYS_close_range, 3, FIRST_KEPT - 1, 0);
 }
 
-static int become(const struct settings *settings, const struct request *request, const int *fds, int count)
+/* In the child: sets its limits; none is raised, and an infinite one leaves things as they are. */
+static int limit(const struct request *request)
 {
-    if (private_files(settings))
-        return -1;
-    if (request->operation == START_LOCKSTEP) {
-        for (int i = 0; i < RESOURCES; i++) {
-            struct rlimit limit = {request->soft[i], request->hard[i]};
-            if (setrlimit(request->kinds[i], &limit))
-                return -1;
-        }
-        if (place(fds, count))
+    for (int i = 0; i < RESOURCES; i++) {
+        struct rlimit now;
+        if (getrlimit(request->kinds[i], &now))
+            return -1;
+        struct rlimit limits = {request->soft[i], request->hard[i]};
+        if (limits.rlim_max > now.rlim_max)
+            limits.rlim_max = now.rlim_max;
+        if (limits.rlim_cur > limits.rlim_max)
+            limits.rlim_cur = limits.rlim_max;
+        if (setrlimit(request->kinds[i], &limits))
             return -1;
     }
+    return 0;
+}
+
+static int become(const struct settings *settings, const struct request *request, const int *fds, int count)
+{
+    int of_one_program = request->operation != START_SERVED;
+    if (private_files(settings) || (of_one_program && (limit(request) || place(fds, count))))
+        return -1;
     if (drop(settings) || make_folders(settings))
         return -1;
-    if (request->operation == START_LOCKSTEP && (setsid() < 0 || chdir(settings->folders[0])))
+    if (of_one_program && chdir(settings->folders[0]))
+        return -1;
+    if (request->operation == START_LOCKSTEP && setsid() < 0)
         return -1;
     prctl(PR_SET_DUMPABLE, request->operation == START_LOCKSTEP);
     return 0;
@@ -201,11 +213,74 @@ int serve(const struct settings *settings, int *fds)
         }
         if (main < 0)
             _exit(3);
-        if (request.operation == START_SERVED)
+        if (request.operation != START_LOCKSTEP)
             init = main;
         if (setns(settings->own_namespace, CLONE_NEWPID))
             _exit(4);
         for (int i = 0; i < count; i++)
             close(fds[i]);
+    }
+}
+
+/* When the folders of /box, and the program's file, were last changed: any file that a run leaves changes one. */
+static int changes(const char *const *paths, int count, struct timespec *times)
+{
+    for (int i = 0; i < count; i++) {
+        struct stat state;
+        if (lstat(paths[i], &state))
+            return -1;
+        times[i] = state.st_ctim;
+    }
+    return 0;
+}
+
+/* In a template, the first process of a program's namespace: forks for each run that is asked for, waits for the end of
+   the run and ends whatever it has started. Returns only in the process of a run. The runs share descriptors 0 to 2, one
+   after the other; only what a run may have set on them is put back. */
+int serve_runs(int control, const char *const *paths, int count)
+{
+    struct timespec before[8], after[8];
+    int known = count <= 8 && changes(paths, count, before) == 0;
+    for (;;) {
+        char order;
+        if (recv(control, &order, 1, 0) != 1)
+            _exit(0);
+        pid_t run = _Fork();
+        if (run == 0) {
+            close(control);
+            for (int i = 0; i < 3; i++)
+                if (dup2(FIRST_KEPT + i, i) < 0 || fcntl(i, F_SETFL, 0))
+                    _exit(6);
+            setsid();
+            prctl(PR_SET_DUMPABLE, 1);
+            return 0;
+        }
+        if (run < 0)
+            _exit(3);
+        int status = -1, how;
+        double cpu_time_s = 0;
+        long peak_kib = 0;
+        for (pid_t wanted = run;;) { /* the run itself first, then all that is left, until nobody is */
+            struct rusage usage;
+            pid_t pid = wait4(wanted, &how, __WALL, &usage);
+            if (pid < 0 && errno == EINTR)
+                continue;
+            if (pid < 0)
+                break;
+            if (pid == run)
+                status = how;
+            cpu_time_s += usage.ru_utime.tv_sec + usage.ru_stime.tv_sec;
+            cpu_time_s += (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
+            if (usage.ru_maxrss > peak_kib)
+                peak_kib = usage.ru_maxrss;
+            kill(-1, SIGKILL); /* everybody else here: we alone cannot be signalled */
+            wanted = -1;
+        }
+        int clean = known && changes(paths, count, after) == 0 && memcmp(before, after, count * sizeof *before) == 0;
+        char answer[160];
+        int size = snprintf(answer, sizeof answer, "status %d\ncpu_time_s %.6f\nmemory_peak_bytes %ld\nclean %s", status,
+                            cpu_time_s, peak_kib * 1024, clean ? "True" : "False");
+        if (send(control, answer, size, MSG_NOSIGNAL) != size)
+            _exit(1);
     }
 }

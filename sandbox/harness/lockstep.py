@@ -14,24 +14,40 @@ with the exit status that a fresh interpreter would have. Messages on the channe
 from __future__ import annotations
 
 import _socket
-import _thread
 import atexit
+import gc
 import os
 import sys
 import warnings
 
-from sandbox.harness import call, compiling, interpreter, loop, messages, nodes, plain, prelude, program, workspace
+from sandbox.harness import (
+    call,
+    compiling,
+    interpreter,
+    loop,
+    messages,
+    namespaces,
+    native,
+    nodes,
+    plain,
+    prelude,
+    program,
+    workspace,
+)
 from sandbox.harness.namespaces import FIRST_KEPT_FD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ctypes import PyDLL
     from types import CodeType
     from typing import Any
 
 FIRST_FREE_FD = 3
-CHANNEL_FD, SPECIFICATION_FD = FIRST_KEPT_FD + 3, FIRST_KEPT_FD + 4
+CHANNEL_FD, SPECIFICATION_FD, CONTROL_FD = FIRST_KEPT_FD + 3, FIRST_KEPT_FD + 4, FIRST_KEPT_FD + 5
 MAX_PART_BYTES = 60_000
 MAX_MESSAGE_CHARACTERS = 4000
+REHEARSED = {"stdio": "n = sum(map(int, []))\nprint(end='')\n", "call": "def f(x):\n    return [x, 'a']\n"}
+REHEARSALS = 30
 
 
 class Prepared:
@@ -43,8 +59,37 @@ class Prepared:
         self._stack_bytes = stack_bytes
         self._shown_warnings = warnings.filters[:]
 
-    def start(self) -> program.Job:
-        """In a child: load its program and wait for the first test."""
+    def rehearse(self) -> None:
+        """Run little programs of our own. The interpreter rewrites code that runs often; in a child, that copies pages."""
+        ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
+        for mode, source in REHEARSED.items():
+            spec = {
+                "mode": mode,
+                "source": source,
+                "prelude": None if mode == "call" else "",
+                "entry_point": "f",
+                "arg_types": [],
+                "return_type": None,
+                "answer_from": "return",
+                "operations": False,
+                "has_files": False,
+            }
+            code, _ = compiling.compiled(source)
+            if code is None:
+                raise AssertionError("the rehearsed program does not compile")
+            names = prelude.provide(spec)
+            tests = Lockstep(theirs, spec, code, names, self.streams)
+            for _ in range(REHEARSALS):
+                ours.send(b"g" + plain.dumps([[1], {}]))
+                tests.rehearse()
+                while ours.recv(MAX_PART_BYTES)[:1] != b"d":
+                    continue
+        ours.close()
+        theirs.close()
+        self.streams.renew()
+
+    def start(self, template: bool, helper: PyDLL | None) -> program.Job:  # noqa: FBT001 - the one thing it asks
+        """In a child: load its program and wait for the first test; as a template, become a process for each test."""
         spec = messages.in_harness(_whole(SPECIFICATION_FD))
         if spec["stack_bytes"] != self._stack_bytes:
             interpreter.lift_c_recursion(spec["stack_bytes"])
@@ -66,7 +111,17 @@ class Prepared:
             warnings.filters[:] = self._shown_warnings  # type: ignore[index]
             warnings._filters_mutated()  # type: ignore[attr-defined]  # noqa: SLF001
         channel.send(_loaded(ok=True))
-        return Lockstep(channel, spec, code, names, self.streams).next()
+        tests = Lockstep(channel, spec, code, names, self.streams)
+        if not template:
+            return tests.next()
+        gc.freeze()  # what was loaded, too: else every run's first collection copies it
+        paths = [workspace.ROOT, *workspace.FOLDERS, compiling.PATH]
+        if helper is None:
+            namespaces.serve_runs(CONTROL_FD, paths)
+        else:
+            native.serve_runs(helper, CONTROL_FD, paths)
+        program.seed(spec["source"])
+        return tests.only()
 
 
 def _whole(fd: int) -> bytes:
@@ -114,7 +169,7 @@ class Lockstep:
         self._recursion_limit = sys.getrecursionlimit()
         self._exit_handlers = atexit._ncallbacks()  # noqa: SLF001
         self._has_files: bool = spec["has_files"]
-        self._files = _files()
+        self._files = _files() if self._has_files else []
 
     def next(self) -> program.Job:
         """Wait for the next test and make ready for it."""
@@ -124,15 +179,47 @@ class Lockstep:
         if self._ran:
             self._streams.renew()
         self._ran = True
+        namespace = self._named_namespace()
+        if self._mode == "stdio":
+            return program.Job(self._code, namespace, self._over, self._fail, self.next)
+        proceed = call.prepare(self._spec, self._arguments(given, fds), namespace, self._over)
+        return program.Job(self._code, namespace, proceed, self._fail_call, self.next)
+
+    def rehearse(self) -> None:
+        """Do all that is done for a test, of a program that is ours."""
+        job = self.next()
+        exec(job.code, job.namespace)  # noqa: S102
+        job.proceed()
+
+    def only(self) -> program.Job:
+        """Take the one test of this process."""
+        given, fds = self._receive(self._channel)
+        namespace = self._named_namespace()
+        if self._mode == "stdio":
+            return program.Job(self._code, namespace, self._end_script, self._fail_script)
+        proceed = call.prepare(self._spec, self._arguments(given, fds), namespace, self._returned)
+        return program.Job(self._code, namespace, proceed, self._fail_call)
+
+    def _arguments(self, given: bytes, fds: list[int]) -> tuple[list[Any], dict[str, Any]]:
+        if fds:
+            return call.read_arguments(fds[0])
+        args, kwargs = plain.loads(given[1:])
+        return args, kwargs
+
+    def _named_namespace(self) -> dict[str, Any]:
         namespace = self._namespace = program.new_namespace(self._mode)
         namespace.update(self._names)
         if self._prelude:
             prelude.execute(self._prelude, namespace)
-        if self._mode == "stdio":
-            return program.Job(self._code, namespace, self._over, self._fail, self.next)
-        arguments = call.read_arguments(fds[0]) if fds else plain.loads(given[1:])
-        proceed = call.prepare(self._spec, arguments, namespace, self._over)
-        return program.Job(self._code, namespace, proceed, self._fail_call, self.next)
+        return namespace
+
+    def _end_script(self) -> None:
+        program.end(self._namespace, 0, collect=self._finalizers)
+
+    def _returned(self, record: bytes) -> None:
+        self._report_parts(record)
+        program.flush_output()
+        os._exit(0)
 
     def _over(self, record: bytes = b"") -> None:
         """Tell that a test has ended well."""
@@ -146,9 +233,7 @@ class Lockstep:
 
     def _end_threads(self) -> bool:
         """Do at the end of a test what the interpreter does at its own; True where there was nothing to do."""
-        threads = _thread._count() > 0  # noqa: SLF001
-        if threads and "threading" in sys.modules:
-            sys.modules["threading"]._shutdown()  # noqa: SLF001
+        threads = program.end_threads()
         handlers = atexit._ncallbacks() > self._exit_handlers  # noqa: SLF001
         if handlers:
             atexit._run_exitfuncs()  # noqa: SLF001
@@ -178,7 +263,10 @@ class Lockstep:
         if isinstance(error, SystemExit) and (error.code is None or error.code == 0):
             self._over()
         else:
-            program.fail_as_a_script(self._namespace, error, self._report_parts)
+            self._fail_script(error)
+
+    def _fail_script(self, error: BaseException) -> None:
+        program.fail_as_a_script(self._namespace, error, self._report_parts)
 
     def _fail_call(self, error: BaseException) -> None:
         program.fail_at_once(error, self._report_parts)

@@ -5,6 +5,7 @@ the jail dies. It holds no expected answer, never runs or parses what a program 
 descriptors without reading them. Requests and answers (see messages.py), one at a time:
 
     op=load + [spec]                                          -> ok, message
+    op=command + [spec(, compiled program)]                   -> ok, message
     op=run, limits + [stdin, stdout, stderr, report(, payload)]  -> facts
     op=kill                                                   while a run goes on: end it now
 """
@@ -16,7 +17,7 @@ import _socket
 import gc
 import os
 
-from sandbox.harness import compiling, interpreter, messages, program, runs, workspace
+from sandbox.harness import command, compiling, interpreter, messages, program, runs, workspace
 from sandbox.harness.request import Request
 
 FD_BYTES = 4
@@ -39,15 +40,15 @@ def begin() -> _socket.socket:
 
 def serve(channel: _socket.socket) -> program.Job:
     """Answer requests until the channel closes. Returns only in a child."""
-    loaded: compiling.Loaded | None = None
+    loaded: compiling.Loaded | command.Loaded | None = None
     while True:
         data, fds = receive(channel)
         if not data:
             os._exit(0)
         message = messages.in_harness(data)
         operation = message.pop("op")
-        if operation == "load":
-            loaded = compiling.load(fds[0], message)
+        if operation in ("load", "command"):
+            loaded = command.load(fds) if operation == "command" else compiling.load(fds[0], message)
             channel.send(
                 messages.from_harness(
                     {
@@ -62,11 +63,18 @@ def serve(channel: _socket.socket) -> program.Job:
         elif operation == "run" and loaded is not None:
             workspace.prepare()
             request = Request(message, fds)
+            output = os.dup(request.payload) if "collect" in message else -1
             started = runs.start(request, loaded)
             if started is None:
+                if isinstance(loaded, command.Loaded):
+                    command.execute(request, loaded, message["argv"])
                 channel.detach()  # closed with all other descriptors that a program has no business with
                 return program.load(request, loaded)
             facts = runs.supervise(started, request, channel)
+            if output >= 0:
+                path, max_bytes = message["collect"]
+                command.collect(path, max_bytes, output)
+                os.close(output)
             facts["clean"] = workspace.wipe()
             channel.send(messages.from_harness(facts))
 

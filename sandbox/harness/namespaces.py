@@ -9,10 +9,11 @@ from __future__ import annotations
 import _signal
 import _socket
 import ctypes
+import fcntl
 import os
 import resource
 
-from sandbox.harness import forks, interpreter, loop, messages
+from sandbox.harness import forks, interpreter, loop, messages, processes
 from sandbox.harness.filters import Filter
 
 TYPE_CHECKING = False
@@ -34,7 +35,7 @@ LIBC = ctypes.PyDLL(None, use_errno=True)
 
 
 class Settings:
-    """What a zygote is told of its surroundings; ``folders`` are made in each new /box, a program starts in the first."""
+    """What a zygote is told; ``folders`` are made in each new /box, and a program starts in the first."""
 
     def __init__(self, channel: int, uid: int, *, disk_bytes: int, proc: bool, folders: list[str]) -> None:
         self.channel = channel
@@ -100,17 +101,18 @@ class _Zygote:
     def _become(self, operation: int, limits: dict[int, tuple[int, int]], fds: list[int]) -> None:
         self._private_files()
         lockstep = operation == forks.LOCKSTEP
-        if lockstep:
-            for kind, pair in limits.items():
-                resource.setrlimit(kind, tuple(-1 if value == forks.INFINITE else value for value in pair))  # type: ignore[arg-type]
+        if operation != forks.SERVED:
+            for kind, (soft, hard) in limits.items():
+                _limit(kind, soft, hard)
             _place(fds)
         self._drop()
         for folder in self._settings.folders:
             os.mkdir(folder)
             os.chmod(folder, 0o777)  # noqa: S103 - private to the jail
+        if operation != forks.SERVED:
+            os.chdir(self._settings.folders[0])
         if lockstep:
             os.setsid()
-            os.chdir(self._settings.folders[0])
         interpreter.set_dumpable(int(lockstep))
 
     def _private_files(self) -> None:
@@ -120,7 +122,9 @@ class _Zygote:
         _check(LIBC.mount(b"box", b"/box", b"tmpfs", MS_NOSUID | MS_NODEV, options), "mount /box")
         if self._settings.proc:
             flags = MS_NOSUID | MS_NODEV | MS_NOEXEC
-            _check(LIBC.mount(b"proc", b"/proc", b"proc", flags, b"subset=pid,hidepid=invisible"), "mount /proc")
+            _check(
+                LIBC.mount(b"proc", b"/proc", b"proc", flags, b"subset=pid,hidepid=invisible"), "mount /proc"
+            )
 
     def _drop(self) -> None:
         """Become another user without any capability, held to one more filter, all for good."""
@@ -147,6 +151,55 @@ class _Zygote:
                 peak_kib = max(peak_kib, usage.ru_maxrss)
             self._init = self._main = 0
         return {"status": status, "cpu_time_s": cpu_time_s, "memory_peak_bytes": peak_kib * 1024}
+
+
+def serve_runs(control: int, paths: list[str]) -> None:
+    """In a template: fork for each run that is asked for; return only in the process of a run.
+
+    It waits for the end of the run and ends whatever that has started. The runs share descriptors 0 to 2, one after
+    the other; only what a run may have set on them is put back.
+    """
+    channel = _socket.socket(fileno=control)
+    before = _changes(paths)
+    while channel.recv(1):
+        run = interpreter.fork()
+        if run == 0:
+            channel.close()
+            for fd in range(3):
+                os.dup2(FIRST_KEPT_FD + fd, fd)
+                fcntl.fcntl(fd, fcntl.F_SETFL, 0)
+            os.setsid()
+            interpreter.set_dumpable(1)
+            return
+        os.waitid(os.P_PID, run, os.WEXITED | os.WNOWAIT)
+        usage = processes.end_all((run,))
+        channel.send(
+            messages.from_harness(
+                {
+                    "status": usage.statuses[run],
+                    "cpu_time_s": usage.cpu_time_s,
+                    "memory_peak_bytes": usage.memory_peak_bytes,
+                    "clean": before is not None and _changes(paths) == before,
+                }
+            )
+        )
+    os._exit(0)
+
+
+def _changes(paths: list[str]) -> list[int] | None:
+    """Return when the folders of /box, and the program's file, were last changed: any file that is left changes one."""
+    try:
+        return [os.lstat(path).st_ctime_ns for path in paths]
+    except OSError:
+        return None
+
+
+def _limit(kind: int, soft: int, hard: int) -> None:
+    """Set a limit of this process; none is raised, and an infinite one leaves things as they are."""
+    now = resource.getrlimit(kind)[1] & forks.INFINITE
+    hard = min(hard, now)
+    soft = min(soft, hard)
+    resource.setrlimit(kind, tuple(-1 if value == forks.INFINITE else value for value in (soft, hard)))  # type: ignore[arg-type]
 
 
 def _place(fds: list[int]) -> None:

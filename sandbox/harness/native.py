@@ -1,4 +1,4 @@
-"""The compiled helper (helper.c), where it was built for just this source; see ``namespaces.py`` for the same in Python."""
+"""The compiled helper (helper.c), where it was built from just this source; ``namespaces.py`` is the same in Python."""
 
 from __future__ import annotations
 
@@ -26,10 +26,20 @@ class _Settings(ctypes.Structure):
     )
 
 
-def serve(path: str, settings: Settings) -> tuple[int, list[int]]:
-    """Answer a zygote's requests; return only in a child: its operation and descriptors. Raises OSError."""
+def load(name: str) -> ctypes.PyDLL:
+    """Return the helper of this name beside this file. Raises OSError."""
     # The interpreter's lock stays held, so that nothing of Python runs between a call and its effect.
-    library = ctypes.PyDLL(path)
+    return ctypes.PyDLL(f"{os.path.dirname(__file__)}/{name}")
+
+
+def serve_runs(library: ctypes.PyDLL, control: int, paths: list[str]) -> None:
+    """Fork for each run that is asked for; return only in the process of a run."""
+    names = (ctypes.c_char_p * len(paths))(*[path.encode() for path in paths])
+    library.serve_runs(control, names, len(paths))
+
+
+def serve(library: ctypes.PyDLL, settings: Settings) -> tuple[int, list[int]]:
+    """Answer a zygote's requests; return only in a child: its operation and descriptors. Raises OSError."""
     refused = filters.Filter()
     folders = [folder.encode() for folder in settings.folders]
     given = _Settings(

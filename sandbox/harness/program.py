@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _signal
+import _thread
 import atexit
 import builtins
 import fcntl
@@ -250,17 +251,25 @@ def _complain(code: object) -> None:
         return
 
 
-def end(namespace: dict[str, Any], code: int) -> NoReturn:
+def end(namespace: dict[str, Any], code: int, *, collect: bool = True) -> NoReturn:
     """End as the interpreter does: threads, exit handlers, output, what the program's objects do when they go.
 
-    A true shutdown would also free every module, which costs more than most programs.
+    A true shutdown would also free every module, which costs more than most programs. With ``collect``, objects that
+    hold each other go too.
     """
-    threading = sys.modules.get("threading")
-    if threading is not None:
-        threading._shutdown()  # noqa: SLF001
+    end_threads()
     atexit._run_exitfuncs()  # noqa: SLF001
-    flushed = flush_and_forget(namespace)
+    flushed = flush_and_forget(namespace, collect=collect)
     os._exit(code if flushed else FLUSH_FAILED)
+
+
+def end_threads() -> bool:
+    """Wait for the program's threads as the interpreter does at its end; False where there are none."""
+    if _thread._count() == 0:  # noqa: SLF001
+        return False
+    if "threading" in sys.modules:
+        sys.modules["threading"]._shutdown()  # noqa: SLF001
+    return True
 
 
 def flush_and_forget(namespace: dict[str, Any], *, collect: bool = True) -> bool:

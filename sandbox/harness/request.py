@@ -17,9 +17,10 @@ class Request:
         self.cpu_time_s: float = message["cpu_time_s"]
         self.wall_time_s: float = message["wall_time_s"]
         self.address_space_bytes: int = message["address_space_bytes"]
+        self.data_bytes: int = message.get("data_bytes", 0)
         self.stack_bytes: int = message["stack_bytes"]
         self.file_bytes: int = message["file_bytes"]
-        self.processes: int = message["processes"]
+        self.processes: int = message["processes"]  # 0: a control group limits them
         self.shared: bool = message["shared"]
         self.stdin, self.stdout, self.stderr, self.report, self.payload = [*fds, -1][:5]
         self.link = -1
@@ -36,11 +37,14 @@ class Request:
             resource.RLIMIT_CPU: int(self.cpu_time_s)
             + 2,  # the exact limit is the harness's; this is the backup
             resource.RLIMIT_FSIZE: self.file_bytes,
-            resource.RLIMIT_NPROC: self.processes + 2,  # the harness and a tester count too
             resource.RLIMIT_CORE: 1,  # unlike 0, this also keeps the kernel from piping a dump to a host's program
         }
+        if self.processes:
+            limits[resource.RLIMIT_NPROC] = self.processes + 2  # the harness and a tester count too
         if self.address_space_bytes:
             limits[resource.RLIMIT_AS] = self.address_space_bytes
+        if self.data_bytes:
+            limits[resource.RLIMIT_DATA] = self.data_bytes
         for kind, value in limits.items():
             bounded = _at_most_hard(kind, value)
             resource.setrlimit(kind, (bounded, bounded))

@@ -15,7 +15,7 @@ from sandbox.harness import clocks, processes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from sandbox.harness.compiling import Loaded
+    from sandbox.harness import command, compiling
     from sandbox.harness.request import Request
 
 
@@ -28,7 +28,7 @@ class Started:
         self.at = at
 
 
-def start(request: Request, loaded: Loaded) -> Started | None:
+def start(request: Request, loaded: compiling.Loaded | command.Loaded) -> Started | None:
     """Fork the processes of a run. None comes back in the program's own process.
 
     Test code goes to a process of its own before the program's exists, so that the program's memory never holds it.

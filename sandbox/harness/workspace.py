@@ -1,7 +1,4 @@
-"""The files of a run: /box/work (where it starts), /box/source, /box/tmp, /box/shm; new for each run.
-
-In a container, /dev/shm cannot be a link to /box/shm: there it is itself one of these folders.
-"""
+"""The files of a run: /box/work (where it starts), /box/source, /box/tmp, /box/shm; new for each run."""
 
 from __future__ import annotations
 
@@ -11,6 +8,7 @@ ROOT = os.environ.get("MICROCODER_BOX", "/box")
 WORK = f"{ROOT}/work"
 SOURCE = f"{ROOT}/source"
 TMP = f"{ROOT}/tmp"  # noqa: S108 - private to the jail
+# In a container /dev/shm cannot be a link to /box/shm: there it is itself one of these folders.
 DEVICE = "/dev/shm"  # noqa: S108 - the jail's or container's own: this is its first process
 OWN_DEVICE = os.getpid() == 1 and os.path.isdir(DEVICE) and not os.path.islink(DEVICE)
 FOLDERS = (WORK, SOURCE, TMP, DEVICE if OWN_DEVICE else f"{ROOT}/shm")

@@ -12,7 +12,17 @@ import os
 import sys
 import warnings
 
-from sandbox.harness import forks, interpreter, lockstep, loop, messages, namespaces, native, program, workspace
+from sandbox.harness import (
+    forks,
+    interpreter,
+    lockstep,
+    loop,
+    messages,
+    namespaces,
+    native,
+    program,
+    workspace,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,14 +45,14 @@ def serve(argument: str) -> program.Job:
         proc=given["proc"],
         folders=[*workspace.FOLDERS],
     )
+    helper = native.load(given["helper"]) if given["helper"] else None
     process = _prepare(given["stack_bytes"])
     hidden = _hide_harness()
     interpreter.share_for_good()
     os.write(settings.channel, b"ready")
-    helper = f"{os.path.dirname(__file__)}/{given['helper']}" if given["helper"] else ""
     operation, fds = native.serve(helper, settings) if helper else namespaces.serve(settings)
-    if operation == forks.LOCKSTEP:
-        return process.start()
+    if operation != forks.SERVED:
+        return process.start(operation == forks.TEMPLATE, helper)
     sys.modules.update(hidden)
     _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
     return loop.serve(_socket.socket(fileno=fds[0]))
@@ -56,6 +66,10 @@ def _prepare(stack_bytes: int) -> lockstep.Prepared:
     for target, fd in enumerate((given, writer, writer)):
         os.dup2(fd, target)
     prepared = lockstep.Prepared(stack_bytes)
+    for fd in range(3):
+        os.dup2(fd, namespaces.FIRST_KEPT_FD + fd)
+    prepared.rehearse()
+    os.closerange(namespaces.FIRST_KEPT_FD, namespaces.FIRST_KEPT_FD + 3)
     os.dup2(log, 2)
     for fd in (log, given, reader, writer):
         os.close(fd)

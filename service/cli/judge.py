@@ -15,11 +15,13 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from comparators import PROFILES
+from sandbox import SandboxSettings, SandboxUnavailableError, languages
 from service.cli.flags import load_settings
 from service.cli.inputs import InputError, Inputs, Work, read_inputs
 from service.cli.judging import NoSandboxError, judge_all
 from service.cli.report import Report, Result, print_table, report_of, result_of
 from service.errors import NotReadyError
+from service.languages import PYTHON, every_name, fault
 from service.telemetry import configure_logging
 from service.wire import Judgement, Options
 
@@ -84,11 +86,11 @@ def judge(  # noqa: PLR0913 -- one parameter per flag
     settings = load_settings({name: value for name, value in flags.items() if value is not None})
     try:
         inputs = read_inputs(list(paths), problem_file)
-        _check(inputs)
+        _check(inputs, settings)
         settings = _quiet(settings)
         changes: dict[str, object] = {"stop_on_failure": False if all_tests else None, "detail": detail}
         results = _judged(_with_profile(inputs.work, profile), settings, changes)
-    except (InputError, NoSandboxError, NotReadyError) as error:
+    except (InputError, NoSandboxError, NotReadyError, SandboxUnavailableError) as error:
         raise UnusableError(str(error)) from error
     report = report_of(results, inputs.skipped)
     _print(report, as_json=as_json)
@@ -118,14 +120,17 @@ def _quiet(settings: Settings) -> Settings:
     return settings
 
 
-def _check(inputs: Inputs) -> None:
+def _check(inputs: Inputs, settings: Settings) -> None:
     if not inputs.work:
         reasons = "; ".join(f"{file}: {reason}" for file, reason in inputs.skipped)
         raise InputError(f"there is nothing to judge{': ' if reasons else ''}{reasons}")
+    accepted = [PYTHON]
+    if any(work.submission.language != PYTHON for work in inputs.work):
+        accepted = every_name(languages(SandboxSettings(kind=settings.sandbox, python=settings.python)))
     for work in inputs.work:
         language, profile = work.submission.language, work.problem.comparison.profile
-        if language != "python":
-            raise InputError(f"{work.file}: language: {language!r} is not supported, python is")
+        if reason := fault(language, accepted, work.problem):
+            raise InputError(f"{work.file}: language: {language!r}: {reason}")
         if profile not in PROFILES:
             known = ", ".join(sorted(PROFILES))
             raise InputError(f"{work.file}: problem.comparison.profile: {profile!r} is none of {known}")

@@ -71,7 +71,7 @@ def _intake(work: Sequence[Work], settings: Settings, options: Callable[[Work], 
                 submission=submission.model_dump_json(exclude_none=True).encode(),
                 problem=key,
                 tests=len(one.problem.tests),
-                deadline_s=deadline_s(one.problem, settings.defaults),
+                deadline_s=deadline_s(one.problem, settings.defaults, submission.language),
                 options=options(one),
             )
         )

@@ -21,8 +21,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sandbox import CodeMarks
 from service.extraction.choice import Goal, Rank, choose, choose_unfenced, without_tag_line
 from service.extraction.fences import Block, FenceScanner, StringState, code_before, without_margin
+from service.extraction.marked import find_marked
 from service.extraction.python_source import Parser, is_program, looks_like_python
 from service.extraction.reasoning import closings, first_opening
 from service.extraction.repair import read
@@ -59,47 +61,56 @@ class Extraction:
 
 
 def extract(
-    completion: str, *, language: str = "python", entry_point: str | None = None, mode: str = "stdio"
+    completion: str,
+    *,
+    language: str = "python",
+    entry_point: str | None = None,
+    mode: str = "stdio",
+    marks: CodeMarks | None = None,
 ) -> Extraction:
     """Return the program in ``completion``. Never raises, whatever the text.
 
     ``entry_point`` (``function`` or ``Class.method``) directs the choice in modes ``call`` and ``assert``.
-    For a language other than Python tags alone decide, as nothing here can parse it.
+    For a language other than Python ``marks`` decide, as nothing here can parse it; without marks, a tag that is
+    the language's name.
     """
+    other = None if language == "python" else marks or CodeMarks((language,))
     text = _without_end_tokens(_without_header(_with_newlines(completion)))
     if not text.strip():
         return Extraction(None, "empty")
     parser = Parser()
-    if language == "python" and (whole := _whole_program(text, parser)) is not None:
+    if other is None and (whole := _whole_program(text, parser)) is not None:
         return Extraction(whole, "whole_text")
     goal = Goal(None if mode == "stdio" else entry_point, is_called=mode != "stdio")
     lines = text.split("\n")
     scanner = FenceScanner(lines, parser.parses)
     answer = _after_reasoning(scanner, lines, scanner.blocks(), parser)
     if answer is not lines:
-        if language == "python" and (whole := _whole_program("\n".join(answer), parser)) is not None:
+        if other is None and (whole := _whole_program("\n".join(answer), parser)) is not None:
             return Extraction(whole, "whole_text")
         scanner = FenceScanner(answer, parser.parses)
     opening = first_opening(answer, scanner.blocks())
     if opening is None:
-        return _answer(scanner, answer, parser, language, goal)
-    return _before_reasoning(answer[:opening], parser, language, goal)
+        return _answer(scanner, answer, parser, other, goal)
+    return _before_reasoning(answer[:opening], parser, other, goal)
 
 
-def _before_reasoning(lines: list[str], parser: Parser, language: str, goal: Goal) -> Extraction:
+def _before_reasoning(lines: list[str], parser: Parser, other: CodeMarks | None, goal: Goal) -> Extraction:
     """Return the complete program in what stands before a reasoning part that never closes."""
     text = "\n".join([*lines, ""])
-    if language == "python" and (whole := _whole_program(text, parser)) is not None:
+    if other is None and (whole := _whole_program(text, parser)) is not None:
         return Extraction(whole, "whole_text")
-    found = _answer(FenceScanner(lines, parser.parses), lines, parser, language, goal)
+    found = _answer(FenceScanner(lines, parser.parses), lines, parser, other, goal)
     is_complete = found.code is not None and found.reason != "does_not_parse"
     return found if is_complete else Extraction(None, "truncated_reasoning")
 
 
-def _answer(scanner: FenceScanner, lines: list[str], parser: Parser, language: str, goal: Goal) -> Extraction:
+def _answer(
+    scanner: FenceScanner, lines: list[str], parser: Parser, other: CodeMarks | None, goal: Goal
+) -> Extraction:
     """Return the program of an answer that holds no reasoning part."""
-    if language != "python":
-        return _by_tag(scanner, scanner.blocks(), language)
+    if other is not None:
+        return Extraction(*find_marked(scanner, lines, other))
     return _python_program(scanner, lines, parser, goal)
 
 
@@ -171,14 +182,6 @@ def _prefilled(scanner: FenceScanner, lines: Sequence[str], parser: Parser) -> t
             return block, position + 1
         break
     return None, 0
-
-
-def _by_tag(scanner: FenceScanner, blocks: Sequence[Block], language: str) -> Extraction:
-    for tag in (language, ""):
-        for block in reversed(blocks):
-            if block.tag == tag and (text := scanner.text(block)).strip():
-                return Extraction(text, "fenced")
-    return Extraction(None, "no_code")
 
 
 def _with_newlines(completion: str) -> str:

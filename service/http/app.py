@@ -17,6 +17,7 @@ from service.http.middleware import ApiKeyMiddleware, RequestContextMiddleware
 from service.http.reading import BodyReading
 from service.http.routes import NO_ISOLATION, Services, package_version, router
 from service.intake import Rules
+from service.languages import every_name
 from service.queue.local_queue import LocalQueue
 from service.queue.worker_process import WORKER_COMMAND
 
@@ -76,7 +77,7 @@ async def _services(settings: Settings, worker_command: Sequence[str]) -> Servic
         maxima=settings.maxima,
         defaults=settings.defaults,
         isolation=settings.isolation,
-        languages=[language.name for language in known],
+        languages=every_name(known),
         profiles=list(PROFILES),
     )
     return Services(

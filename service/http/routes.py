@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import platform
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from service.errors import NotReadyError
 from service.http.accept import prefers
 from service.http.body import received
 from service.http.openapi import DESCRIBED, json_body
+from service.languages import listed
 from service.wire import Batch, BatchAnswer, Judgement, Submission
 
 if TYPE_CHECKING:
@@ -124,9 +125,9 @@ async def get_version(request: Request) -> dict[str, JsonValue]:
 
 
 @router.get("/languages")
-async def get_languages(request: Request) -> dict[str, list[dict[str, str]]]:
-    """List the languages of programs."""
-    return {"languages": [asdict(language) for language in _services(request).languages]}
+async def get_languages(request: Request) -> dict[str, list[dict[str, Any]]]:
+    """List the languages of programs: those whose compiler or interpreter is found here."""
+    return {"languages": listed(_services(request).languages)}
 
 
 @router.get("/profiles")

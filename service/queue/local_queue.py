@@ -275,6 +275,7 @@ def _config(settings: Settings, name: str) -> WorkerConfig:
         docker_image=settings.docker_image,
         python=settings.python,
         defaults=settings.defaults,
+        failing_first=settings.failing_first,
         log_level=settings.log_level,
         log_format=settings.log_format,
     )

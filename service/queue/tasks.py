@@ -25,6 +25,7 @@ class WorkerConfig(_Message):
     docker_image: str
     python: str
     defaults: Defaults
+    failing_first: bool = True
     log_level: LogLevel
     log_format: LogFormat
 

@@ -17,6 +17,7 @@ from pydantic import JsonValue, TypeAdapter
 
 from sandbox import SandboxBrokenError, SandboxSettings, SandboxUnavailableError, open_sandbox
 from service.evaluate import evaluate
+from service.failing_first import FailureCounts
 from service.processes.child import channel_of_this_child
 from service.queue.tasks import Done, Readiness, Task, WorkerConfig, internal_error
 from service.telemetry import configure_logging
@@ -41,8 +42,8 @@ class Judge(Protocol):
         """Return what the sandbox is."""
         ...
 
-    def judge(self, submission: Submission, problem: Problem, options: Options) -> Judgement:
-        """Return the judgement of one submission.
+    def judge(self, submission: Submission, problem: Problem, options: Options, key: str) -> Judgement:
+        """Return the judgement of one submission; ``key`` is the problem's.
 
         Raises:
             SandboxBrokenError: the sandbox has failed and this process has to be replaced.
@@ -55,19 +56,24 @@ class _SandboxJudge:
     def __init__(self, sandbox: Sandbox, config: WorkerConfig) -> None:
         self._sandbox = sandbox
         self._config = config
+        self._failures = FailureCounts()
 
     def describe(self) -> dict[str, JsonValue]:
         return self._sandbox.describe()
 
-    def judge(self, submission: Submission, problem: Problem, options: Options) -> Judgement:
-        return evaluate(
+    def judge(self, submission: Submission, problem: Problem, options: Options, key: str) -> Judgement:
+        failing_first = self._config.failing_first
+        judgement = evaluate(
             submission,
             problem,
             self._sandbox,
             defaults=self._config.defaults,
             options=options,
             worker=self._config.name,
+            order=self._failures.order(key, len(problem.tests)) if failing_first else None,
         )
+        self._failures.note(key, judgement.first_failed)
+        return judgement
 
 
 @contextmanager
@@ -130,7 +136,9 @@ class _Desk:
         started_s = time.monotonic()
         try:
             with structlog.contextvars.bound_contextvars(request_id=task.request_id):
-                judgement = self._judge.judge(submission, self._problems[task.problem], task.options)
+                judgement = self._judge.judge(
+                    submission, self._problems[task.problem], task.options, task.problem
+                )
                 judgement = judgement.model_copy(update={"index": task.index})
                 # Within the try, because text that cannot be encoded is a failure of ours as well.
                 return _frames(judgement)

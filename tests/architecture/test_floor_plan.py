@@ -144,3 +144,8 @@ def test_nothing_is_unpickled() -> None:
     """No module of ours imports pickle or its kin."""
     for name, path in MODULES.items():
         assert not _imports(path, deferred=True) & {"pickle", "shelve", "dill", "cloudpickle"}, name
+
+
+def test_languages_are_data() -> None:
+    """What is particular to a language other than Python stands in its file, and those files hold no code."""
+    assert {path.suffix for path in (ROOT / "sandbox" / "languages").iterdir()} == {".toml"}

@@ -155,7 +155,7 @@ def test_outside_the_program_is_no_privileged_user(sandbox: Sandbox) -> None:
     source = "print(open('/proc/self/uid_map').read(), open('/proc/self/gid_map').read())"
     with sandbox.session(Program(source), LIMITS) as opened:
         numbers = [int(word) for word in opened.run(StdioInput(), LIMITS).stdout.split()]
-    # Inside the namespace itself the outer id shows as seen from there; each is mapped, one id wide. A zygote has its own.
+    # Inside the namespace itself the outer id shows as seen from there; each is one id wide. A zygote has its own.
     identities = [tuple(numbers[at : at + 3]) for at in range(0, len(numbers), 3)]
     assert {inner for inner, _, _ in identities} in ({1000}, {999, 1000})
     assert all(width == 1 and outer != 0 for _, outer, width in identities)

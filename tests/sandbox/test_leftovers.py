@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sandbox import End, Limits, Program, RunResult, Sandbox, SandboxSettings, StdioInput, open_sandbox
-from sandbox.cgroups import PREFIX
+from sandbox.group_folder import PREFIX
 from service.settings import default_python
 
 Script = Callable[..., RunResult]
@@ -83,7 +83,7 @@ def _descendants(pid: int) -> set[int]:
 
 
 def _groups() -> list[str]:
-    return [str(path) for path in Path("/sys/fs/cgroup").glob(f"**/{PREFIX}{os.getpid()}-*")]
+    return [str(path) for path in Path("/sys/fs/cgroup").glob(f"**/{PREFIX}{os.getpid()}.*")]
 
 
 def _traces() -> dict[str, object]:

@@ -40,8 +40,8 @@ def test_an_interpreter_that_cannot_be_run_is_named(python: str) -> None:
 def test_languages_need_an_interpreter_too() -> None:
     with pytest.raises(SandboxUnavailableError):
         languages(SandboxSettings(python="/no/such/python"))
-    (language,) = languages(SandboxSettings(python=default_python()))
-    assert (language.name, language.version.split(".")[0]) == ("python", "3")
+    first, *_ = languages(SandboxSettings(python=default_python()))
+    assert (first.name, first.version.split(".")[0]) == ("python", "3")
 
 
 def test_a_missing_nsjail_is_said_to_be_missing() -> None:

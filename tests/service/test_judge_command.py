@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,7 @@ DOUBLE = {
     "mode": "stdio",
     "tests": [{"input": "2\n", "expected": "4\n"}, {"input": "3\n", "expected": "6\n"}],
 }
+CALL = {"mode": "call", "entry_point": "f", "tests": [{"args": [1], "expected": 1}]}
 RIGHT, WRONG = "print(int(input()) * 2)\n", "print(int(input()) + 2)\n"
 
 
@@ -285,3 +287,19 @@ def test_an_unknown_command_is_refused() -> None:
     result = CliRunner().invoke(main, ["juge"])
     assert result.exit_code == 2
     assert "No such command 'juge'" in result.stderr
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc here")
+def test_programs_of_other_languages_are_judged_in_one_set(tmp_path: Path) -> None:
+    source = '#include <stdio.h>\nint main(void) {{ int a; scanf("%d", &a); printf("%d\\n", a {} 2); }}'
+    submissions = [
+        {"id": "right", "language": "c", "code": source.format("*")},
+        {"id": "wrong", "language": "c", "completion": f"```c\n{source.format('+')}\n```", "expect": "WA"},
+        {"id": "broken", "language": "c", "code": source.format("?"), "expect": "CE"},
+        {"id": "python", "code": RIGHT},
+    ]
+    file = written(tmp_path, "set.json", {"problem": DOUBLE, "submissions": submissions})
+    assert [one["verdict"] for one in report(file)["results"]] == ["AC", "WA", "CE", "AC"]
+    run = judge(written(tmp_path, "call.json", {"code": "", "language": "c", "problem": CALL}))
+    assert run.returncode == 2
+    assert "call.json: language: 'c': programs in c can be tested in mode stdio only" in run.stderr

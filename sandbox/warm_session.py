@@ -1,9 +1,4 @@
-"""Reuse: a warm process runs the tests of its program in turn. This is the trusted side: it feeds, watches, measures.
-
-The process says when a test is over (harness/lockstep.py); what it wrote, how long it took and what it used are seen
-from here. A process that is no longer as new is replaced before the next test, and whoever doubts a result of one
-that had run before asks for a fresh one.
-"""
+"""Sessions of warm processes. One that is no longer as new is replaced before the next test."""
 
 from __future__ import annotations
 
@@ -16,7 +11,10 @@ from sandbox.errors import SandboxBrokenError
 from sandbox.facts import CompileResult, Limits, Program, RunInput, RunResult
 from sandbox.harness import messages
 from sandbox.jail import STACK_BYTES
+from sandbox.lockstep import LockstepProcess
 from sandbox.session import RESTART_HEADROOM, specification
+from sandbox.settings import Isolation
+from sandbox.template import TemplateProcess
 from sandbox.warm import WarmProcess
 from sandbox.zygotes import Zygote, Zygotes
 
@@ -39,10 +37,11 @@ def reusable(program: Program) -> bool:
     return program.mode != "assert" and not OUTLIVES.search(program.source + (program.prelude or ""))
 
 
-class ReuseSession:
-    """A program whose tests run in one process as long as they end well. One run at a time; a context manager."""
+class WarmSession:
+    """A program in a process that a zygote has forked. One run at a time; a context manager.
 
-    isolation = "reuse"
+    With ``reuse``, its tests run in that process as long as they end well, else each in a process forked from it.
+    """
 
     def __init__(
         self,
@@ -50,9 +49,11 @@ class ReuseSession:
         program: Program,
         limits: Limits,
         *,
+        isolation: Isolation,
         disk_bytes: int,
         compile_cpu_time_s: float,
     ) -> None:
+        self.isolation = isolation
         self._zygotes = zygotes
         self._program = program
         self._disk_bytes = disk_bytes
@@ -84,7 +85,8 @@ class ReuseSession:
         if not self.compiled.ok:
             raise ValueError("this program does not compile")
         process = self._process
-        if process is not None and (fresh or process.limits != limits):
+        used = self.isolation == "reuse" and fresh
+        if process is not None and (used or process.limits != limits):
             self._end_process()
             process = None
         if process is None:
@@ -113,13 +115,14 @@ class ReuseSession:
             self._zygote = self._zygotes.take(self._program)
         zygote = self._zygote
         try:
-            zygote.limit_memory(limits.memory_bytes)
+            zygote.limit(limits.memory_bytes, limits.processes)
             spec = specification(self._program) | {
                 "stack_bytes": min(STACK_BYTES, limits.memory_bytes),
                 "has_files": FILES.search(self._program.source) is not None,
             }
-            rules = protocol.process_limits(limits, by_group=zygote.by_group, disk_bytes=self._disk_bytes)
-            process = self._process = WarmProcess(zygote, messages.to_harness(spec), rules, limits)
+            rules = protocol.process_limits(limits, zygote, disk_bytes=self._disk_bytes)
+            kind = LockstepProcess if self.isolation == "reuse" else TemplateProcess
+            process = self._process = kind(zygote, messages.to_harness(spec), rules, limits)
             compiled = process.compiled(headroom * self._compile_cpu_time_s)
         except BaseException:
             self.close()

@@ -1,4 +1,4 @@
-"""How many submissions a second this machine judges, and what one costs: ``python -m benchmarks.throughput``.
+"""How many submissions a second this machine judges, and what one costs: ``python -m benchmarks.sandbox``.
 
 Contenders take turns, round by round. CPU time per submission, over all processes, is the figure to trust on a
 machine that does other things as well; submissions per second need an idle one. Nothing is asserted.
@@ -22,9 +22,10 @@ QUICK_TEST_COUNTS = [1, 10]
 
 def lanes(cores: int) -> list[Lane]:
     """Return what is measured on a machine with ``cores`` cores."""
-    chosen = [Lane("sandbox"), Lane("evaluate"), Lane("server"), Lane("subprocess"), Lane("fork")]
+    alone = ("warm", "strict", "cold", "subprocess", "fork")
+    chosen = [Lane(name) for name in (*alone, "evaluate", "server")]
     if cores > 1:
-        chosen += [Lane("subprocess", processes=2), Lane("fork", processes=2)]
+        chosen += [Lane(name, processes=2) for name in (*alone, "evaluate")]
     return chosen
 
 
