@@ -9,6 +9,7 @@ TARGETS = {
     "service": ["--extra", "service", "pyproject.toml"],
     "dev": ["--extra", "service", "--extra", "dev", "pyproject.toml"],
     "programs": ["requirements/programs.in"],
+    "build": ["requirements/build.in"],
 }
 
 

@@ -2,6 +2,8 @@
 
 Every setting is a field, an environment variable ``MICROCODER_<FIELD>`` and, but for the API keys, a flag of
 ``microcoder serve``. API keys have no flag because command lines are visible to every user of a machine.
+Where ``MICROCODER_SECRETS_DIR`` names folders (separated by ``:``), a file ``microcoder_<field>`` in one of them is
+read too, as secrets are mounted into containers; the environment wins over it, a later folder over an earlier one.
 """
 
 from __future__ import annotations
@@ -13,8 +15,15 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import (
+    BaseSettings,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SecretsSettingsSource,
+    SettingsConfigDict,
+)
 
+from sandbox.settings import DOCKER_IMAGE
 from service.keys.ring import ApiKey, KeyFile, KeyLimits, KeyRing
 from service.limits import Defaults
 from service.wire import (
@@ -29,7 +38,7 @@ from service.wire import (
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["json", "console"]
-SandboxKind = Literal["nsjail", "nsjail-cold", "unsafe-process"]
+SandboxKind = Literal["nsjail", "nsjail-cold", "docker", "unsafe-process"]
 
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 KeyText = Annotated[SecretStr, Field(min_length=1)]
@@ -81,6 +90,9 @@ class Settings(BaseSettings):
         "nsjail",
         description="How programs are held: nsjail forks them from a warm jail, nsjail-cold starts a jail for each; "
         "unsafe-process is no isolation, for trusted programs only.",
+    )
+    docker_image: str = Field(
+        DOCKER_IMAGE, min_length=1, description="Image in which sandbox docker runs programs."
     )
     python: str = Field(
         default_factory=default_python, min_length=1, description="Interpreter that runs programs."
@@ -151,6 +163,21 @@ class Settings(BaseSettings):
 
     log_level: LogLevel = Field("info", description="Least severe level that is logged.")
     log_format: LogFormat = Field("json", description="One JSON object a line, or text for people.")
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Return where settings come from, the strongest first."""
+        del dotenv_settings, file_secret_settings
+        named = os.environ.get("MICROCODER_SECRETS_DIR", "").split(os.pathsep)
+        folders = [Path(folder) for folder in named if folder and Path(folder).is_dir()]
+        return init_settings, env_settings, SecretsSettingsSource(settings_cls, folders)
 
     @field_validator("api_keys", mode="before")
     @classmethod

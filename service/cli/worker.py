@@ -22,6 +22,7 @@ SETTINGS = frozenset(
         "queue",
         "sandbox",
         "python",
+        "docker_image",
         "workers",
         "drain_s",
         "failing_first",

@@ -176,6 +176,7 @@ class Pool:
             judge=WorkerConfig(
                 name=name,
                 sandbox=settings.sandbox,
+                docker_image=settings.docker_image,
                 python=settings.python,
                 defaults=settings.defaults,
                 failing_first=settings.failing_first,

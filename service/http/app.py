@@ -88,7 +88,7 @@ def create_app(settings: Settings, worker_command: Sequence[str] = WORKER_COMMAN
 async def _services(settings: Settings, worker_command: Sequence[str], meters: Meters) -> Services:
     try:
         known = await asyncio.to_thread(
-            languages, SandboxSettings(kind=settings.sandbox, python=settings.python)
+            languages, SandboxSettings(settings.sandbox, settings.python, docker_image=settings.docker_image)
         )
     except SandboxUnavailableError:
         # The workers find out the same and say so where it is seen, in `/readyz` and at the start of `serve`.

@@ -253,6 +253,7 @@ def _config(settings: Settings, name: str) -> WorkerConfig:
     return WorkerConfig(
         name=name,
         sandbox=settings.sandbox,
+        docker_image=settings.docker_image,
         python=settings.python,
         defaults=settings.defaults,
         failing_first=settings.failing_first,

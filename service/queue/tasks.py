@@ -22,6 +22,7 @@ class WorkerConfig(_Message):
 
     name: str
     sandbox: SandboxKind
+    docker_image: str
     python: str
     defaults: Defaults
     failing_first: bool = True

@@ -79,7 +79,8 @@ class _SandboxJudge:
 @contextmanager
 def open_sandbox_judge(config: WorkerConfig) -> Iterator[Judge]:
     """Open the sandbox that ``config`` names, and judge in it."""
-    with open_sandbox(SandboxSettings(kind=config.sandbox, python=config.python)) as sandbox:
+    settings = SandboxSettings(config.sandbox, config.python, docker_image=config.docker_image)
+    with open_sandbox(settings) as sandbox:
         yield _SandboxJudge(sandbox, config)
 
 

