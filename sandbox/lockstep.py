@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import socket
 import time
+from contextlib import suppress
 
 from sandbox import protocol
 from sandbox.errors import SandboxBrokenError
@@ -31,6 +33,12 @@ class LockstepProcess(WarmProcess):
         super().close()
         if self._pidfd >= 0:
             os.close(self._pidfd)
+
+    def cancel(self) -> None:
+        """End the test that runs, from another thread."""
+        if self._pidfd >= 0:
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
 
     def _ready(self) -> None:
         try:

@@ -68,6 +68,10 @@ class Session(Protocol):
         """
         ...
 
+    def cancel(self) -> None:
+        """Have the run that goes on in another thread, if any, end at once."""
+        ...
+
     def close(self) -> None:
         """End everything that belongs to this session."""
         ...

@@ -56,6 +56,7 @@ class ServedSession:
         self._compile_cpu_time_s = compile_cpu_time_s
         self._memory_bytes = memory_bytes
         self._jail: Running | None = None
+        self._cancelled = False
         self.compiled = self._start()
 
     def __enter__(self) -> Self:
@@ -65,6 +66,14 @@ class ServedSession:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def cancel(self) -> None:
+        """Have the run that goes on in another thread, if any, end at once."""
+        self._cancelled = True
+        jail = self._jail
+        if jail is not None:
+            with suppress(OSError):  # gone already
+                jail.channel.send(messages.to_harness({"op": "kill"}))
 
     def close(self) -> None:
         """End everything that belongs to this session."""
@@ -98,6 +107,8 @@ class ServedSession:
             message = self._request(limits, jail)
             self._send(jail, message | {"shared": shared}, pipes.theirs)
             pipes.close_theirs()
+            if self._cancelled:
+                self.cancel()  # it came before there was a run to end
             answer = self._watch(jail, pipes, limits)
             for capture in pipes.captures:
                 capture.drain()

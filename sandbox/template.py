@@ -27,6 +27,7 @@ class TemplateProcess(WarmProcess):
     """Forks a process for each test."""
 
     operation = forks.TEMPLATE
+    _cancelled = False
     _theirs: socket.socket
 
     def _further_descriptors(self) -> list[int]:
@@ -86,6 +87,10 @@ class TemplateProcess(WarmProcess):
         with suppress(BlockingIOError):
             return self._control.recv(messages.MAX_MESSAGE_BYTES)
         while True:
+            if self._cancelled:
+                test.killed = "asked"
+            if test.killed:
+                return self._kill()
             ready = self._poller.poll(wait_s * 1000)
             for fd, _ in ready:
                 if fd == self._control.fileno():
@@ -95,8 +100,6 @@ class TemplateProcess(WarmProcess):
                         self._poller.unregister(fd)
                 elif not test.read(fd):
                     self._poller.unregister(fd)
-            if test.killed:
-                return self._kill()
             if not ready:
                 wait_s = self._look(test, limits)
 
@@ -109,21 +112,30 @@ class TemplateProcess(WarmProcess):
         test.killed, wait_s = clocks.exceeded(used_s, wall_s, limits, test.waiting_s)
         return wait_s if not test.killed else 0.0
 
+    def cancel(self) -> None:
+        """End the test that runs, from another thread, and all later ones."""
+        self._cancelled = True
+        self._kill_run()
+
+    def _kill_run(self) -> None:
+        # The template ends whatever the run has started.
+        for pid in clocks.descendants(self._pid) if self._pid else ():
+            with suppress(ProcessLookupError):
+                pidfd = os.pidfd_open(pid)
+                try:
+                    if pid in clocks.descendants(self._pid):  # it, and nobody who has its number by now
+                        signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+                finally:
+                    os.close(pidfd)
+
     def _kill(self) -> bytes:
-        """End the run; the template ends whatever that has started. Return what it tells then."""
-        self._control.settimeout(ANSWER_GRACE_S)
-        try:
-            for pid in clocks.descendants(self._pid):
-                with suppress(ProcessLookupError):
-                    pidfd = os.pidfd_open(pid)
-                    try:
-                        if pid in clocks.descendants(self._pid):  # it, and nobody who has its number by now
-                            signal.pidfd_send_signal(pidfd, signal.SIGKILL)
-                    finally:
-                        os.close(pidfd)
-            return self._control.recv(messages.MAX_MESSAGE_BYTES)
-        finally:
-            self._control.settimeout(None)
+        """End the run and return what the template tells then."""
+        deadline = time.monotonic() + ANSWER_GRACE_S
+        while time.monotonic() < deadline:
+            self._kill_run()  # more than once: it may be about to be forked
+            with suppress(BlockingIOError):
+                return self._control.recv(messages.MAX_MESSAGE_BYTES)
+        return b""
 
     def _receive(self, test: Watched) -> bool:
         """Take one message of the run; False where there is none."""

@@ -117,6 +117,10 @@ class WarmProcess(ABC):
         """Run the next test. Raises SandboxBrokenError."""
 
     @abstractmethod
+    def cancel(self) -> None:
+        """End the test that runs, from another thread."""
+
+    @abstractmethod
     def _ready(self) -> None:
         """Prepare for tests: the program is loaded, and nothing of it has run."""
 

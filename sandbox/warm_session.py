@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from types import TracebackType
 from typing import Self
 
@@ -60,6 +61,8 @@ class WarmSession:
         self._compile_cpu_time_s = compile_cpu_time_s
         self._zygote: Zygote | None = None
         self._process: WarmProcess | None = None
+        self._cancelled = False
+        self._closing = threading.Lock()  # else somebody might cancel a process that is no more
         self.compiled = self._start(limits, headroom=1)
 
     def __enter__(self) -> Self:
@@ -129,9 +132,20 @@ class WarmSession:
             raise
         if not compiled.ok:
             self._end_process()
+        with self._closing:
+            if self._cancelled and self._process is not None:
+                self._process.cancel()
         return compiled
 
+    def cancel(self) -> None:
+        """Have the run that goes on in another thread, if any, end at once."""
+        with self._closing:
+            self._cancelled = True
+            if self._process is not None:
+                self._process.cancel()
+
     def _end_process(self) -> None:
-        if self._process is not None:
-            self._process.close()
-            self._process = None
+        with self._closing:
+            if self._process is not None:
+                self._process.close()
+                self._process = None

@@ -11,17 +11,19 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 
 from sandbox import LanguageUnavailableError, Program, Sandbox, SandboxError
 from service import verdicts, wire
+from service.cores import Cores
 from service.extraction import extract
 from service.runs import Context, Ran, Run
 from service.text import shortened
 from service.wire import CaseResult, Judgement, Verdict
 
 
-def evaluate(
+def evaluate(  # noqa: PLR0913 - what an answer depends on, each by its name
     submission: wire.Submission,
     problem: wire.Problem,
     sandbox: Sandbox,
@@ -30,15 +32,16 @@ def evaluate(
     options: wire.Options | None = None,
     worker: str | None = None,
     order: Sequence[int] | None = None,
+    cores: Cores | None = None,
 ) -> Judgement:
     """Judge ``submission`` against ``problem``; ``options`` are used where the submission carries none.
 
     ``order`` are the indexes of the tests in the order in which they are tried where the first failure ends it;
-    None means the problem's own.
+    None means the problem's own. ``cores`` lets slow tests run side by side on those that are idle.
     """
     started = time.perf_counter()
     chosen = submission.options or options or wire.Options()
-    context = Context(sandbox, defaults, worker)
+    context = Context(sandbox, defaults, worker, cores)
     if order is None or not chosen.stop_on_failure:
         order = range(len(problem.tests))
     outcome = _judge(submission, problem, context, chosen, order)
@@ -102,10 +105,11 @@ def _judge(
                 return _Outcome(Verdict.IE, message, isolation)
             if not run.compiled.ok:
                 return _Outcome(Verdict.CE, shortened(run.compiled.message), isolation)
-            for one in run.tests(order):
-                ran.append(one)
-                if options.stop_on_failure and not one.passed:
-                    break
+            with closing(run.tests(order)) as tests:
+                for one in tests:
+                    ran.append(one)
+                    if options.stop_on_failure and not one.passed:
+                        break
     except LanguageUnavailableError as error:
         return _Outcome(Verdict.IE, str(error), isolation)
     except SandboxError as error:

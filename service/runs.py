@@ -8,9 +8,12 @@ The second run counts.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from queue import SimpleQueue
 from typing import Literal, Self
 
 from comparators import Comparison, Rules, compare
@@ -29,6 +32,7 @@ from sandbox import (
 )
 from service import verdicts, wire
 from service.checker import Checker, CheckerError
+from service.cores import Cores
 from service.limits import effective
 from service.text import excerpt, head_and_tail, shortened, unix_lines
 from service.wire import CaseResult, Verdict
@@ -38,6 +42,8 @@ from service.wire import CaseResult, Verdict
 GRACE = 1.1
 # Waiting this long for a core, as a share of the CPU time limit, makes a time limit doubtful.
 LOADED = 0.25
+# A test that takes longer is worth starting further sessions for those that are left.
+WORTH_A_CORE_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +53,7 @@ class Context:
     sandbox: Sandbox
     defaults: wire.Limits
     worker: str | None = None
+    cores: Cores | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +91,8 @@ class Ran:
         )
 
 
-class Run:
-    """A program in a session of its own. Use as a context manager."""
+class _Lane:
+    """A program in a session of its own, with a checker of its own where the problem has one."""
 
     def __init__(
         self, problem: wire.Problem, program: Program, context: Context, isolation: wire.Isolation
@@ -98,56 +105,50 @@ class Run:
         self._checker: Checker | None = None
         self._limits = effective(context.defaults, problem.limits)
         self._with_grace = _with_grace(self._limits)
-        self._session: Session
+        self._cancelled = False
         self.shared = False
+        self.session = self._open()
 
-    def __enter__(self) -> Self:
-        self._open()
-        self.compiled = self._session.compiled
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._session.close()
+    def close(self) -> None:
+        """End everything that belongs to it."""
+        self.session.close()
         self._stack.close()
 
-    @property
-    def isolation(self) -> str:
-        """How the tests are kept from each other."""
-        return "shared" if self.shared else self._session.isolation
+    def cancel(self) -> None:
+        """Have the test that runs end at once; what it comes to is of no interest any more."""
+        self._cancelled = True
+        self.session.cancel()
 
-    def _open(self) -> None:
-        self._session = self._context.sandbox.session(
-            self._program, self._with_grace, isolation=self._isolation
-        )
+    def _open(self) -> Session:
+        return self._context.sandbox.session(self._program, self._with_grace, isolation=self._isolation)
 
-    def tests(self, order: Sequence[int]) -> Iterator[Ran]:
-        """Run the tests of these indexes, one after the other. Raises SandboxBrokenError."""
-        for index in order:
-            test = self._problem.tests[index]
-            try:
-                yield self._test(index, test)
-            except SandboxBrokenError:
-                # A jail can die through no fault of the program's; a second time in a row is reported as ours.
-                self._session.close()
-                self._open()
-                if not self._session.compiled.ok:
-                    raise
-                yield self._test(index, test)
+    def test(self, index: int) -> Ran:
+        """Run one test, by its index in the problem. Raises SandboxBrokenError."""
+        test = self._problem.tests[index]
+        try:
+            return self._doubted(index, test)
+        except SandboxBrokenError:
+            # A jail can die through no fault of the program's; a second time in a row is reported as ours.
+            self.session.close()
+            self.session = self._open()
+            if not self.session.compiled.ok:
+                raise
+            return self._doubted(index, test)
 
-    def _test(self, index: int, test: wire.Case) -> Ran:
+    def _doubted(self, index: int, test: wire.Case) -> Ran:
         limits = self._limits
         if test.limits is not None:
             limits = effective(self._context.defaults, self._problem.limits, test.limits)
         ran = self._once(index, test, limits, fresh=False)
-        if ran.result.reused and not ran.passed:
+        if ran.result.reused and not ran.passed and not self._cancelled:
             ran = self._once(index, test, limits, fresh=True)
-        if ran.limit is not None and _doubtful(ran, limits):
+        if ran.limit is not None and _doubtful(ran, limits) and not self._cancelled:
             ran = self._once(index, test, limits, fresh=True)
         return ran
 
     def _once(self, index: int, test: wire.Case, limits: Limits, *, fresh: bool) -> Ran:
         given = self._with_grace if limits is self._limits else _with_grace(limits)
-        result = self._session.run(_given(test), given, fresh=fresh)
+        result = self.session.run(_given(test), given, fresh=fresh)
         self.shared = self.shared or result.shared
         finding = verdicts.of_run(result, self._problem.mode, limits)
         if finding.verdict is not None:
@@ -195,6 +196,76 @@ class Run:
             )
         opinion = self._checker.check(*texts)
         return Comparison(opinion.accepted, "checker" if opinion.accepted else None, opinion.message)
+
+
+class Run:
+    """A program against the tests of one problem. Use as a context manager."""
+
+    def __init__(
+        self, problem: wire.Problem, program: Program, context: Context, isolation: wire.Isolation
+    ) -> None:
+        self._given = (problem, program, context, isolation)
+        self._context = context
+        self._may_borrow = (
+            context.cores is not None and program.language == "python" and context.sandbox.describe()["warm"]
+        )
+        self._lanes: list[_Lane] = []
+
+    def __enter__(self) -> Self:
+        self._lanes.append(_Lane(*self._given))
+        self.compiled = self._lanes[0].session.compiled
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for lane in self._lanes:
+            lane.close()
+
+    @property
+    def isolation(self) -> str:
+        """How the tests are kept from each other."""
+        shared = any(lane.shared for lane in self._lanes)
+        return "shared" if shared else self._lanes[0].session.isolation
+
+    def tests(self, order: Sequence[int]) -> Generator[Ran, None, None]:
+        """Run the tests of these indexes and give them in this order; close it to stop. Raises SandboxBrokenError.
+
+        Where they take their time and cores are idle, several run side by side.
+        """
+        for position, index in enumerate(order):
+            started = time.monotonic()
+            yield self._lanes[0].test(index)
+            left = order[position + 1 :]
+            slow = time.monotonic() - started > WORTH_A_CORE_S
+            if slow and len(left) > 1 and self._context.cores is not None and self._may_borrow:
+                with self._context.cores.taken(len(left) - 1) as borrowed:
+                    if borrowed:
+                        yield from self._side_by_side(left, 1 + borrowed)
+                        return
+
+    def _side_by_side(self, order: Sequence[int], count: int) -> Generator[Ran, None, None]:
+        while len(self._lanes) < count:
+            self._lanes.append(_Lane(*self._given))
+        idle: SimpleQueue[_Lane] = SimpleQueue()
+        for lane in self._lanes:
+            idle.put(lane)
+
+        def test(index: int) -> Ran:
+            lane = idle.get()
+            try:
+                return lane.test(index)
+            finally:
+                idle.put(lane)
+
+        with ThreadPoolExecutor(count) as threads:
+            futures = [threads.submit(test, index) for index in order]
+            try:
+                for future in futures:
+                    yield future.result()
+            finally:  # also where nobody wants more
+                for future in futures:
+                    future.cancel()
+                for lane in self._lanes:
+                    lane.cancel()
 
 
 def _with_grace(limits: Limits) -> Limits:

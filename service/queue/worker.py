@@ -7,6 +7,7 @@ the service then judges the submission again in a new one.
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ import structlog
 from pydantic import JsonValue, TypeAdapter
 
 from sandbox import SandboxBrokenError, SandboxSettings, SandboxUnavailableError, open_sandbox
+from service.cores import Cores
 from service.evaluate import evaluate
 from service.failing_first import FailureCounts
 from service.processes.child import channel_of_this_child
@@ -57,21 +59,24 @@ class _SandboxJudge:
         self._sandbox = sandbox
         self._config = config
         self._failures = FailureCounts()
+        self._cores = Cores(f"{os.getuid()}/{os.getppid()}", len(os.sched_getaffinity(0)))
 
     def describe(self) -> dict[str, JsonValue]:
         return self._sandbox.describe()
 
     def judge(self, submission: Submission, problem: Problem, options: Options, key: str) -> Judgement:
         failing_first = self._config.failing_first
-        judgement = evaluate(
-            submission,
-            problem,
-            self._sandbox,
-            defaults=self._config.defaults,
-            options=options,
-            worker=self._config.name,
-            order=self._failures.order(key, len(problem.tests)) if failing_first else None,
-        )
+        with self._cores.taken(1):
+            judgement = evaluate(
+                submission,
+                problem,
+                self._sandbox,
+                defaults=self._config.defaults,
+                options=options,
+                worker=self._config.name,
+                order=self._failures.order(key, len(problem.tests)) if failing_first else None,
+                cores=self._cores,
+            )
         self._failures.note(key, judgement.first_failed)
         return judgement
 
