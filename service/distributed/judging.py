@@ -208,9 +208,12 @@ class _Run:
                 item, f"it waited {self._queue_s:.0f} s for a worker, longer than this server allows", 0
             )
             return None
-        if self._careful and await self._judging.lost_before(self._chunk, item):
-            self._fail(item, "two workers were lost over this submission", MAX_ATTEMPTS)
-            return None
+        if self._careful:
+            # What is judged must be published before another submission may cost this worker its life.
+            await self.outbox.flush()
+            if await self._judging.lost_before(self._chunk, item):
+                self._fail(item, "two workers were lost over this submission", MAX_ATTEMPTS)
+                return None
         return await self._tried(item)
 
     async def _tried(self, item: Item) -> tuple[Verdict, bytes] | None:

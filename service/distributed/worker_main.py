@@ -58,7 +58,12 @@ def serve(channel: Channel, command: Sequence[str] = WORKER_COMMAND) -> int:
         return 0
     told = PoolWorker.model_validate_json(hello)
     configure_logging(told.judge.log_level, told.judge.log_format)
-    loop = asyncio.new_event_loop()
+    # Its end cancels what is left, also where a signal breaks off the start.
+    with asyncio.Runner() as runner:
+        return _work(channel, told, command, runner.get_loop())
+
+
+def _work(channel: Channel, told: PoolWorker, command: Sequence[str], loop: asyncio.AbstractEventLoop) -> int:
     url = told.queue.get_secret_value()
     judging = Judging(async_connection(url), told.judge, command)
     try:
