@@ -19,7 +19,7 @@ class Outcome(TypedDict):
     """What every adapter reports of a sample, always with these keys: trainers stack them into columns."""
 
     verdict: str
-    score: float
+    share_passed: float
     passed: int
     total: int
     has_code: bool
@@ -32,7 +32,7 @@ def outcome_of(judgement: Judgement) -> Outcome:
     """Return the fields of ``judgement`` that adapters report."""
     return Outcome(
         verdict=str(judgement.verdict),
-        score=judgement.score,
+        share_passed=judgement.score,
         passed=judgement.passed,
         total=judgement.total,
         has_code=judgement.verdict not in {Verdict.NC, Verdict.IE},
