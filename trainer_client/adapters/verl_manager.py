@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from trainer_client.adapters.verl import VerlReward
 
 
-class EvaluatorRewardManager(RewardManagerBase):  # type: ignore[misc]  # verl ships no types
+class EvaluatorRewardManager(RewardManagerBase):
     """Judges the text of a rollout and reports beside the outcome its length in tokens and whether it was cut off."""
 
     evaluator: ClassVar[VerlReward]
