@@ -8,27 +8,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from trainer_client.async_client import AsyncEvaluatorClient
-from trainer_client.micro_batching import WINDOW_S, MicroBatcher
+from trainer_client.adapters.batched import BatchedReward
 from trainer_client.outcome import outcome_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from trainer_client.problems import ProblemLike
 
 
-class NemoGymReward:
+class NemoGymReward(BatchedReward):
     """Judges a rollout's output against a problem of the contract, as an object or JSON text."""
-
-    def __init__(self, urls: str | Sequence[str], *, window_s: float = WINDOW_S, **settings: Any) -> None:
-        """Take the service's ``urls``, the micro-batch's ``window_s`` and settings of :class:`ClientConfig`."""
-        self._batcher = MicroBatcher(AsyncEvaluatorClient(urls, **settings), window_s)
 
     async def verification(self, output_text: str, problem: ProblemLike) -> dict[str, Any]:
         """Return the fields to add to the request for a verify response: reward, mask and outcome."""
-        judgement = await self._batcher.judge(output_text, problem)
-        reward = self._batcher.client.reward_of(judgement)
+        judgement, reward = await self.judged(output_text, problem)
         masked = reward is None
         return {
             "reward": 0.0 if reward is None else reward,

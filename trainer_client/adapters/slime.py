@@ -11,8 +11,7 @@ from __future__ import annotations
 import statistics
 from typing import TYPE_CHECKING, Any, Protocol
 
-from trainer_client.async_client import AsyncEvaluatorClient
-from trainer_client.micro_batching import WINDOW_S, MicroBatcher
+from trainer_client.adapters.batched import BatchedReward
 from trainer_client.outcome import outcome_of
 
 if TYPE_CHECKING:
@@ -38,25 +37,20 @@ class Sample(Protocol):
     reward: float | dict[str, Any] | None
 
 
-class SlimeReward:
+class SlimeReward(BatchedReward):
     """``label`` of a sample is the contract's problem as JSON text; its outcome goes into ``metadata``."""
-
-    def __init__(self, urls: str | Sequence[str], *, window_s: float = WINDOW_S, **settings: Any) -> None:
-        """Take the service's ``urls``, the micro-batch's ``window_s`` and settings of :class:`ClientConfig`."""
-        self._client = AsyncEvaluatorClient(urls, **settings)
-        self._batcher = MicroBatcher(self._client, window_s)
 
     async def sample(self, args: Any, sample: Sample, **_: Any) -> float:
         """Return the reward of one sample; an unscorable one is removed from the loss, its reward 0.0."""
         del args
-        judgement = await self._batcher.judge(sample.response, sample.label or "")
+        judgement, _ = await self.judged(sample.response, sample.label or "")
         reward = self._noted(sample, judgement)
         return 0.0 if reward is None else reward
 
     async def group(self, args: Any, samples: Sequence[Sample], **_: Any) -> list[float]:
         """Return the rewards of a group; unscorable ones are removed and get the mean of the others."""
         del args
-        judgements = await self._client.judge(
+        judgements = await self.client.judge(
             [one.response for one in samples], [one.label or "" for one in samples]
         )
         rewards = [self._noted(sample, one) for sample, one in zip(samples, judgements, strict=True)]
@@ -67,7 +61,7 @@ class SlimeReward:
         sample.metadata = {**(sample.metadata or {}), METADATA_KEY: dict(outcome_of(judgement))}
         if judgement.reward is None:
             sample.remove_sample = True
-        return self._client.reward_of(judgement)
+        return self.client.reward_of(judgement)
 
 
 def post_process_rewards(args: Any, samples: Sequence[Any]) -> tuple[list[float], list[float]]:

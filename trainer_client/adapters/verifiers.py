@@ -6,24 +6,16 @@ the loss. A sample that nobody could judge therefore raises.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from trainer_client.adapters.batched import BatchedReward
 from trainer_client.adapters.texts import completion_text
-from trainer_client.async_client import AsyncEvaluatorClient
 from trainer_client.errors import UnscorableError
-from trainer_client.micro_batching import WINDOW_S, MicroBatcher
 from trainer_client.outcome import outcome_of
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
-
-class VerifiersReward:
+class VerifiersReward(BatchedReward):
     """The task's data has a field ``problem``: the contract's problem as JSON text."""
-
-    def __init__(self, urls: str | Sequence[str], *, window_s: float = WINDOW_S, **settings: Any) -> None:
-        """Take the service's ``urls``, the micro-batch's ``window_s`` and settings of :class:`ClientConfig`."""
-        self._batcher = MicroBatcher(AsyncEvaluatorClient(urls, **settings), window_s)
 
     async def reward(self, task: Any, trace: Any) -> float:
         """Return the reward of the trace's last reply, and record the outcome's figures as metrics.
@@ -32,8 +24,7 @@ class VerifiersReward:
             UnscorableError: nobody could judge it.
 
         """
-        judgement = await self._batcher.judge(completion_text(trace.last_reply or ""), task.problem)
-        reward = self._batcher.client.reward_of(judgement)
+        judgement, reward = await self.judged(completion_text(trace.last_reply or ""), task.problem)
         if reward is None:
             raise UnscorableError(judgement)
         outcome = outcome_of(judgement)

@@ -9,23 +9,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from trainer_client.async_client import AsyncEvaluatorClient
+from trainer_client.adapters.batched import BatchedReward
 from trainer_client.errors import UnscorableError
-from trainer_client.micro_batching import WINDOW_S, MicroBatcher
 from trainer_client.outcome import outcome_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from trainer_client.problems import ProblemLike
 
 
-class VerlReward:
+class VerlReward(BatchedReward):
     """``ground_truth`` of a row is the contract's problem as JSON text."""
-
-    def __init__(self, urls: str | Sequence[str], *, window_s: float = WINDOW_S, **settings: Any) -> None:
-        """Take the service's ``urls``, the micro-batch's ``window_s`` and settings of :class:`ClientConfig`."""
-        self._batcher = MicroBatcher(AsyncEvaluatorClient(urls, **settings), window_s)
 
     async def compute_score(
         self,
@@ -46,8 +39,7 @@ class VerlReward:
 
     async def score(self, completion: str, problem: ProblemLike) -> dict[str, Any]:
         """Return what :meth:`compute_score` does."""
-        judgement = await self._batcher.judge(completion, problem)
-        reward = self._batcher.client.reward_of(judgement)
+        judgement, reward = await self.judged(completion, problem)
         if reward is None:
             raise UnscorableError(judgement)
         return {"score": reward, "acc": judgement.reward, **outcome_of(judgement)}

@@ -32,6 +32,7 @@ async def main() -> None:
         for text in (RIGHT, WRONG)
     ]
     print(await group_rm(None, group))
+    await reward.aclose()
 
 
 if __name__ == "__main__":

@@ -42,6 +42,7 @@ async def main() -> None:
         trace.root_reply = text
         await task.score(trace)
         print(trace.rewards, trace.metrics)
+    await evaluator.aclose()
 
 
 if __name__ == "__main__":

@@ -13,7 +13,8 @@ import asyncio
 from trainer_client.adapters.verl import VerlReward
 from trainer_client.examples.sums import PROBLEM, RIGHT, WRONG
 
-compute_score = VerlReward("http://127.0.0.1:8000").compute_score
+reward = VerlReward("http://127.0.0.1:8000")
+compute_score = reward.compute_score
 
 
 async def main() -> None:
@@ -21,6 +22,7 @@ async def main() -> None:
     scores = await asyncio.gather(*(compute_score("sums", text, PROBLEM, {}) for text in (RIGHT, WRONG)))
     for score in scores:
         print(score)
+    await reward.aclose()
 
 
 if __name__ == "__main__":
