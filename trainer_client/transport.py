@@ -1,18 +1,4 @@
-"""One request to one service, and the single place where its failures are told apart.
-
-::
-
-    AttemptError
-    ├── UnreachableError    no connection: nothing was sent
-    ├── BrokenError         the connection ended, or the answer did, before all was answered
-    ├── StalledError        nothing came for too long
-    ├── BusyError           429, 502, 503, 504, 408: later or elsewhere
-    ├── FaultError          500 and its kin, or an answer that cannot be read
-    ├── TooLargeError       413
-    └── MissingError        problems that the service does not have (any more)
-
-None of them leaves the client: see ``dispatch``. What the service refuses is a :class:`RefusedError`.
-"""
+"""One request to one service, and the single place where its failures are told apart."""
 
 from __future__ import annotations
 
@@ -27,6 +13,15 @@ import httpx
 from pydantic import ValidationError
 
 from service.wire import Judgement, ProblemDetail
+from trainer_client.attempt_errors import (
+    BrokenError,
+    BusyError,
+    FaultError,
+    MissingError,
+    StalledError,
+    TooLargeError,
+    UnreachableError,
+)
 from trainer_client.encoding import EncodedProblem, body_of
 from trainer_client.endpoints import StoredProblem
 from trainer_client.errors import RefusedError
@@ -54,48 +49,6 @@ KEEPALIVE_PROBES = (
     (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
 )
 MAX_SHOWN_CHARS = 300
-
-
-class AttemptError(Exception):
-    """A request that may be repeated."""
-
-    retry_after_s: float | None = None
-
-
-class UnreachableError(AttemptError):
-    """No connection was made."""
-
-
-class BrokenError(AttemptError):
-    """The connection broke."""
-
-
-class StalledError(AttemptError):
-    """Nothing came for too long."""
-
-
-class BusyError(AttemptError):
-    """The service cannot take it now."""
-
-    def __init__(self, message: str, retry_after_s: float | None) -> None:
-        super().__init__(message)
-        self.retry_after_s = retry_after_s
-
-
-class FaultError(AttemptError):
-    """The service failed over this very request."""
-
-
-class TooLargeError(AttemptError):
-    """The body is over the service's limit."""
-
-
-class MissingError(AttemptError):
-    """Stored problems are gone."""
-
-    def __init__(self, message: str, missing: list[str]) -> None:
-        super().__init__(message)
-        self.missing = missing
 
 
 class Transport:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from service.wire import Judgement, Options, Submission
+from trainer_client.attempt_errors import FaultError
 from trainer_client.encoding import EncodedProblem, to_json
 from trainer_client.errors import EvaluatorError, ProblemError
 from trainer_client.limits import suite_wall_time_s
@@ -78,6 +79,11 @@ class Unit:
         """Return a message of the service with the caller's positions: the service counts within a request."""
         return _NUMBERED.sub(lambda found: f"submissions.{self.items[int(found[1])].position}", text)
 
+    def note(self, reason: str) -> None:
+        """Remember what went wrong, for those that will not be judged in the end."""
+        for item in self.items:
+            item.reason = reason
+
     def halves(self) -> tuple[Unit, Unit]:
         """Return two units of half the size."""
         middle = len(self.items) // 2
@@ -97,10 +103,12 @@ class Board:
         """Put an answer of the service, to the request with ``key``, on the board.
 
         Raises:
-            KeyError: the answer is to no submission of this batch.
+            FaultError: the answer is to no submission of this batch.
 
         """
-        item = self._items[judgement.id]
+        item = self._items.get(judgement.id)
+        if item is None:
+            raise FaultError(f"the service answered to {judgement.id!r}, which was not asked")
         if judgement.reward is None and item.failure_key in {"", key}:
             item.failure, item.failure_key = judgement, key
         elif judgement.id not in self._judged:

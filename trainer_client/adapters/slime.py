@@ -43,17 +43,18 @@ class SlimeReward(BatchedReward):
     async def sample(self, args: Any, sample: Sample, **_: Any) -> float:
         """Return the reward of one sample; an unscorable one is removed from the loss, its reward 0.0."""
         del args
-        judgement, _ = await self.judged(sample.response, sample.label or "")
-        reward = self._noted(sample, judgement)
-        return 0.0 if reward is None else reward
+        judgement = (await self.judged(sample.response, sample.label or ""))[0]
+        noted = self._noted(sample, judgement)
+        return 0.0 if noted is None else noted
 
     async def group(self, args: Any, samples: Sequence[Sample], **_: Any) -> list[float]:
         """Return the rewards of a group; unscorable ones are removed and get the mean of the others."""
         del args
-        judgements = await self.client.judge(
-            [one.response for one in samples], [one.label or "" for one in samples]
-        )
-        rewards = [self._noted(sample, one) for sample, one in zip(samples, judgements, strict=True)]
+        completions = [sample.response for sample in samples]
+        judgements = await self.client.judge(completions, [sample.label or "" for sample in samples])
+        rewards = [
+            self._noted(sample, judgement) for sample, judgement in zip(samples, judgements, strict=True)
+        ]
         mean = _mean(rewards)
         return [mean if reward is None else reward for reward in rewards]
 
