@@ -18,6 +18,7 @@ from trainer_client import (
     Checker,
     ComparisonOptions,
     EvaluatorClient,
+    Limits,
     StdioCase,
     StdioProblem,
     Submission,
@@ -97,7 +98,11 @@ def test_work_is_spread_over_services(harm: Harm) -> None:
 
 
 def test_a_killed_service_costs_rewards_and_never_makes_them_zero() -> None:
-    slow = "```python\nimport time; time.sleep(0.2); print(sum(map(int, input().split())))\n```"
+    # Different programs: a service may judge equal ones once.
+    slow = [
+        f"```python\nimport time; time.sleep(0.2 + {n} / 100); print(sum(map(int, input().split())))\n```"
+        for n in range(12)
+    ]
     with serving() as (process, address), EvaluatorClient(address, **QUICK) as client:
         judged = threading.Event()
         results: list[Any] = []
@@ -105,7 +110,7 @@ def test_a_killed_service_costs_rewards_and_never_makes_them_zero() -> None:
         def call() -> None:
             results.append(
                 client.evaluate_batch(
-                    _submissions([slow] * 8), deadline_s=6, on_judgement=lambda _: judged.set()
+                    _submissions(slow), deadline_s=6, on_judgement=lambda _: judged.set()
                 )
             )
 
@@ -115,7 +120,7 @@ def test_a_killed_service_costs_rewards_and_never_makes_them_zero() -> None:
         process.kill()
         thread.join(30)
     (judgements,) = results
-    assert len(judgements) == 8
+    assert len(judgements) == 12
     assert {one.reward for one in judgements} == {1.0, None}
     lost = next(one for one in judgements if one.reward is None)
     assert lost.verdict is Verdict.IE
@@ -139,7 +144,7 @@ def test_a_slow_answer_is_waited_for_and_not_asked_for_again(harm: Harm) -> None
 def test_a_silent_service_that_knows_keys_is_asked_again_under_the_same_one(
     keeping_url: str, harm: Harm
 ) -> None:
-    slow = StdioProblem(mode="stdio", tests=PROBLEM.tests, limits={"wall_time_s": 1})  # type: ignore[arg-type]
+    slow = StdioProblem(mode="stdio", tests=PROBLEM.tests, limits=Limits(wall_time_s=1))
     proxy = harm(Fault(hold_s=60), Fault(hold_s=60))
     with EvaluatorClient(proxy.url, **QUICK, stall_s=0.2) as client:
         assert client.rewards([RIGHT], [slow], deadline_s=60) == [1.0]
@@ -149,7 +154,7 @@ def test_a_silent_service_that_knows_keys_is_asked_again_under_the_same_one(
 
 
 def test_after_a_cut_a_service_that_knows_keys_judges_nothing_twice(keeping_url: str, harm: Harm) -> None:
-    proxy = harm(Fault(cut_after_bytes=700), Fault(cut_after_bytes=900))
+    proxy = harm(Fault(cut_after_bytes=300), Fault(cut_after_bytes=300))
     with EvaluatorClient(proxy.url, **QUICK) as client:
         judgements = client.judge(BATCH, [PROBLEM] * 4)
     assert [one.reward for one in judgements] == REWARDS
