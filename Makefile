@@ -4,16 +4,19 @@ HOST ?= 127.0.0.1
 PYTHON_FILES := comparators sandbox service trainer_client tests benchmarks
 LOCKED := $(wildcard requirements/*.txt) pyproject.toml scripts/setup sandbox/harness/helper.c
 
-.PHONY: serve test lint type bench format lock clean help
+.PHONY: serve test test-trainers lint type bench format lock clean help
 
 help: ## list the verbs
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
 serve: .venv/.service ## judge programs on http://HOST:PORT (embedded queue: no Redis, no Docker)
 	@exec .venv/bin/microcoder serve --host $(HOST) --port $(PORT)
 
 test: .venv/.dev ## run all tests
 	.venv/bin/pytest
+
+test-trainers: .venv/.trainers ## train with TRL against a real service (installs torch: 6 GB of disk)
+	.venv/trainers/bin/pytest tests/trainers
 
 lint: .venv/.dev ## check style
 	.venv/bin/ruff check $(PYTHON_FILES)
@@ -42,3 +45,7 @@ clean: ## remove everything that set-up made
 .venv/.dev: $(LOCKED)
 	scripts/setup dev
 	@touch $@ .venv/.service
+
+.venv/.trainers: .venv/.dev
+	scripts/setup trainers
+	@touch $@

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     type Harm = Callable[..., FaultProxy]
 
-QUICK = {"first_backoff_s": 0.01, "max_backoff_s": 0.1}
+QUICK: dict[str, Any] = {"first_backoff_s": 0.01, "max_backoff_s": 0.1}
 BATCH = [RIGHT, WRONG, RIGHT, WRONG]
 REWARDS = [1.0, 0.0, 1.0, 0.0]
 
@@ -109,9 +109,7 @@ def test_a_killed_service_costs_rewards_and_never_makes_them_zero() -> None:
 
         def call() -> None:
             results.append(
-                client.evaluate_batch(
-                    _submissions(slow), deadline_s=6, on_judgement=lambda _: judged.set()
-                )
+                client.evaluate_batch(_submissions(slow), deadline_s=6, on_judgement=lambda _: judged.set())
             )
 
         thread = threading.Thread(target=call)
