@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gzip
+import json
 import threading
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
+
+import zstandard
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +32,11 @@ class Request:
     headers: dict[str, str]
     body: bytes
     raw_head: bytes
+
+    @property
+    def text(self) -> bytes:
+        """Return the body as it was before compression."""
+        return decompressed(self.body, self.headers.get("content-encoding"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +67,8 @@ class Seen:
     faults: Counter[str] = field(default_factory=Counter)
     requests: list[Request] = field(default_factory=list)
     forwarded: int = 0
+    submissions: int = 0
+    """Submissions in the requests that were forwarded."""
     keys: Counter[str] = field(default_factory=Counter)
     """Idempotency keys of the batches that reached the service."""
 
@@ -143,6 +154,7 @@ class FaultProxy:
             await writer.drain()
             return
         self.seen.forwarded += 1
+        self.seen.submissions += _submissions(request)
         if key := request.headers.get("idempotency-key"):
             self.seen.keys[key] += 1
         try:
@@ -178,6 +190,22 @@ async def _read(reader: asyncio.StreamReader) -> Request | None:
     body = await reader.readexactly(int(headers.get("content-length", 0)))
     raw_head = "\r\n".join([first, *kept, ""]).encode("latin-1")
     return Request(method, path, headers, body, raw_head)
+
+
+def _submissions(request: Request) -> int:
+    if request.path != "/evaluate/batch":
+        return 0
+    return len(json.loads(request.text)["submissions"])
+
+
+def decompressed(body: bytes, coding: str | None) -> bytes:
+    """Return what ``body`` was before it got the content coding ``coding``."""
+    match coding:
+        case "gzip":
+            return gzip.decompress(body)
+        case "zstd":
+            return zstandard.ZstdDecompressor().decompress(body)
+    return body
 
 
 def _answer(fault: Fault) -> bytes:

@@ -41,7 +41,7 @@ OUTCOME = {"verdict", "share_passed", "passed", "total", "has_code", "unscorable
 @pytest.fixture
 def lossy(harm: Harm) -> FaultProxy:
     """Give a service that fails over one program."""
-    return harm(plan=lambda request: Fault(status=500) if b"lost = True" in request.body else PASS)
+    return harm(plan=lambda request: Fault(status=500) if b"lost = True" in request.text else PASS)
 
 
 QUICK: dict[str, Any] = {"first_backoff_s": 0.01}

@@ -126,7 +126,7 @@ def test_a_killed_service_costs_rewards_and_never_makes_them_zero() -> None:
 
 
 def test_a_service_that_never_answers_is_given_up_at_the_deadline_with_what_is_finished(harm: Harm) -> None:
-    proxy = harm(plan=lambda request: Fault(hold_s=60) if b"hold" in request.body else PASS)
+    proxy = harm(plan=lambda request: Fault(hold_s=60) if b"hold" in request.text else PASS)
     started_s = time.monotonic()
     found = rewards(proxy.url, [RIGHT, "hold", WRONG], chunk_submissions=1, deadline_s=3)
     assert found == [1.0, None, 0.0]
@@ -192,20 +192,20 @@ def test_a_service_without_stored_problems_gets_them_inline(harm: Harm, status: 
         assert client.rewards(BATCH, [PROBLEM] * 4) == REWARDS
         assert client.rewards(BATCH, [PROBLEM] * 4) == REWARDS
     assert sum(one.method == "PUT" for one in proxy.seen.requests) == 1
-    assert all(b'"problem":' in one.body for one in proxy.seen.requests if one.method == "POST")
+    assert all(b'"problem":' in one.text for one in proxy.seen.requests if one.method == "POST")
 
 
 def test_one_submission_that_the_service_fails_over_costs_no_other(harm: Harm) -> None:
-    proxy = harm(plan=lambda request: Fault(status=500) if b"poison" in request.body else PASS)
+    proxy = harm(plan=lambda request: Fault(status=500) if b"poison" in request.text else PASS)
     with EvaluatorClient(proxy.url, **QUICK) as client:
         judgements = client.judge([*BATCH, "poison", *BATCH], [PROBLEM] * 9)
     assert [one.reward for one in judgements] == [*REWARDS, None, *REWARDS]
     assert "500" in judgements[4].message
-    assert sum(b"poison" in one.body for one in proxy.seen.requests) <= 12
+    assert sum(b"poison" in one.text for one in proxy.seen.requests) <= 12
 
 
 def test_a_body_over_the_services_limit_is_sent_in_parts(harm: Harm) -> None:
-    proxy = harm(plan=lambda request: Fault(status=413) if request.body.count(b"completion") > 1 else PASS)
+    proxy = harm(plan=lambda request: Fault(status=413) if request.text.count(b"completion") > 1 else PASS)
     assert rewards(proxy.url, BATCH) == REWARDS
 
 
@@ -234,7 +234,7 @@ def test_a_run_without_a_judge_is_ended_with_a_message_to_act_on(nowhere: str) -
 
 
 def test_a_few_unscorable_samples_do_not_end_a_run(harm: Harm) -> None:
-    proxy = harm(plan=lambda request: Fault(status=500) if b"poison" in request.body else PASS)
+    proxy = harm(plan=lambda request: Fault(status=500) if b"poison" in request.text else PASS)
     found = rewards(proxy.url, [*BATCH, "poison"], unscorable_window=5)
     assert found == [*REWARDS, None]
 

@@ -36,7 +36,7 @@ from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM,
 ROOT = Path(__file__).parents[2]
 LOST = "```python\nlost = True\n```"
 COMPLETIONS = [RIGHT, WRONG, LOST, "I cannot."]
-STEPS = 24
+STEPS = 10
 GROUP = 8
 # Libraries of the trainer announce their own changes.
 pytestmark = pytest.mark.filterwarnings(
@@ -49,7 +49,7 @@ def addresses() -> Iterator[tuple[str, str]]:
     """Give the URL of a service, and that of a proxy which fails over one program."""
 
     def lossy(request: Any) -> Fault:
-        return Fault(status=500) if b"lost = True" in request.body else PASS
+        return Fault(status=500) if b"lost = True" in request.text else PASS
 
     with ExitStack() as stack:
         _, url = stack.enter_context(serving())
@@ -90,25 +90,30 @@ def trained(url: str, folder: Path) -> Any:
     return trainer
 
 
-def test_a_policy_learns_from_the_services_rewards_and_lost_samples_leave_the_baseline(
-    addresses: tuple[str, str], tmp_path: Path
-) -> None:
-    trainer = trained(addresses[1], tmp_path)
+@pytest.fixture(scope="module")
+def trainer(addresses: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Give a trainer that has trained for ``STEPS`` steps."""
+    return trained(addresses[1], tmp_path_factory.mktemp("trl"))
+
+
+def test_a_policy_learns_from_the_services_rewards(trainer: Any) -> None:
     steps = [entry for entry in trainer.state.log_history if "reward" in entry]
     assert len(steps) == STEPS
-    verdicts = {"AC", "WA", "TLE", "MLE", "OLE", "RE", "CE", "NC", "IE"}
+    assert (
+        sum(one["evaluator/AC"] for one in steps[-2:]) > sum(one["evaluator/AC"] for one in steps[:2]) + 0.5
+    )
+
+
+def test_every_step_logs_the_share_of_each_verdict(trainer: Any) -> None:
+    steps = [entry for entry in trainer.state.log_history if "reward" in entry]
     for step in steps:
-        assert sum(step[f"evaluator/{verdict}"] for verdict in verdicts) == pytest.approx(1)
-        scorable = 1 - step["evaluator/unscorable"]
-        # What was lost is neither in the mean reward nor a zero in it.
-        assert step["reward"] * scorable == pytest.approx(step["evaluator/AC"], abs=0.1)
+        shares = [step[f"evaluator/{verdict}"] for verdict in ["AC", "WA", "TLE", "MLE", "OLE", "RE", "CE", "NC", "IE"]]
+        assert sum(shares) == pytest.approx(1)
+        assert step["evaluator/unscorable"] == step["evaluator/IE"]
     assert any(step["evaluator/IE"] for step in steps)
-    first, last = steps[:4], steps[-4:]
-    assert sum(step["evaluator/AC"] for step in last) > sum(step["evaluator/AC"] for step in first) + 0.5
 
 
-def test_advantages_are_those_of_the_judged_samples_alone(addresses: tuple[str, str], tmp_path: Path) -> None:
-    trainer = trained(addresses[1], tmp_path)
+def test_lost_samples_leave_the_baseline(trainer: Any) -> None:
     rewards = list(trainer._logs["rewards"]["evaluator"])
     advantages = list(trainer._logs["advantages"])
     assert len(rewards) == len(advantages) >= GROUP
