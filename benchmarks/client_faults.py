@@ -88,7 +88,7 @@ def judged(url: str, proxy: FaultProxy, count: int, deadline_s: float) -> Outcom
         seen[judgement.index] += 1
 
     started_s = time.monotonic()
-    with EvaluatorClient(url, progress=True, stall_s=20.0, max_unscorable_share=None) as client:
+    with EvaluatorClient(url, stall_s=20.0, max_unscorable_share=None) as client:
         judgements = client.evaluate_batch(batch, deadline_s=deadline_s, on_judgement=note)
     rewards = [judgement.reward for judgement in judgements]
     return Outcome(

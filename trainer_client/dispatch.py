@@ -45,7 +45,7 @@ class Dispatcher:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-        board.give_up_rest(f"not finished within {deadline_s:.0f} s")
+        board.give_up_rest(f"not finished within {deadline_s:g} s")
 
     async def _unit(self, unit: Unit, board: Board) -> None:
         async with self._slots:

@@ -107,7 +107,10 @@ def test_a_policy_learns_from_the_services_rewards(trainer: Any) -> None:
 def test_every_step_logs_the_share_of_each_verdict(trainer: Any) -> None:
     steps = [entry for entry in trainer.state.log_history if "reward" in entry]
     for step in steps:
-        shares = [step[f"evaluator/{verdict}"] for verdict in ["AC", "WA", "TLE", "MLE", "OLE", "RE", "CE", "NC", "IE"]]
+        shares = [
+            step[f"evaluator/{verdict}"]
+            for verdict in ["AC", "WA", "TLE", "MLE", "OLE", "RE", "CE", "NC", "IE"]
+        ]
         assert sum(shares) == pytest.approx(1)
         assert step["evaluator/unscorable"] == step["evaluator/IE"]
     assert any(step["evaluator/IE"] for step in steps)

@@ -38,8 +38,11 @@ async def main() -> None:
     """Score two replies."""
     (task,) = SumsTaskset(vf.TasksetConfig())
     for text in (RIGHT, WRONG):
-        trace = vf.Trace(task=task.data)
-        trace.root_reply = text
+        trace = vf.Trace(
+            task=vf.TraceTask(type="SumsTask", data=task.data, key=task.key, hash=task.hash),
+            agent=vf.AgentInfo(config=vf.AgentConfig(), name="example", trainable=False),
+            root_reply=text,
+        )
         await task.score(trace)
         print(trace.rewards, trace.metrics)
     await evaluator.aclose()
