@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import ValidationError
@@ -45,6 +46,7 @@ class AsyncEvaluatorClient:
         self.config = ClientConfig(urls=addresses, **settings)
         self._breaker = CircuitBreaker(self.config)
         self._dispatchers: dict[asyncio.AbstractEventLoop, Dispatcher] = {}
+        self._lock = threading.Lock()
         self._pid = os.getpid()
         self._closed = False
 
@@ -153,13 +155,16 @@ class AsyncEvaluatorClient:
             raise ClosedError("this client was closed")
         if self._pid != os.getpid():
             # Connections that a fork copied belong to the parent.
-            self._dispatchers, self._pid = {}, os.getpid()
+            self._dispatchers, self._lock, self._pid = {}, threading.Lock(), os.getpid()
         loop = asyncio.get_running_loop()
-        if loop not in self._dispatchers:
-            # Loops that are over (one per step in some trainers) take their connections with them.
-            self._dispatchers = {one: kept for one, kept in self._dispatchers.items() if not one.is_closed()}
-            self._dispatchers[loop] = Dispatcher(self.config)
-        return self._dispatchers[loop]
+        # Two loops are two threads.
+        with self._lock:
+            if loop not in self._dispatchers:
+                # Loops that are over (one per step in some trainers) take their connections with them.
+                for one in [one for one in self._dispatchers if one.is_closed()]:
+                    del self._dispatchers[one]
+                self._dispatchers[loop] = Dispatcher(self.config)
+            return self._dispatchers[loop]
 
 
 def _rebuilt(config: ClientConfig) -> AsyncEvaluatorClient:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 # Tries of a request over which the service fails; each half of it then has as many.
 MAX_FAULTS = 2
 # Tries under one Idempotency-Key without a new judgement: the job behind the key has failed for good.
-MAX_REPEATS = 3
+MAX_REPEATS = 5
 # Times that a service may lose the problems of one request before it counts as failing.
 MAX_LOSSES = 5
 
@@ -80,13 +80,21 @@ class Course:
             endpoint.failed(self._config, started_s, error.retry_after_s)
             if not isinstance(error, BrokenError | StalledError):
                 return unit
-            self._repeats = self._repeats + 1 if len(self._board.unanswered(unit)) == unanswered else 0
-            if endpoint.keeps_problems and self._repeats < MAX_REPEATS:
+            if endpoint.keeps_problems and not self._failed_for_good(unit, unanswered, error):
                 return unit
-            self._repeats = 0
         else:
             endpoint.succeeded()
         return Unit(self._board.unsettled(unit))
+
+    def _failed_for_good(self, unit: Unit, unanswered: int, error: AttemptError) -> bool:
+        """Tell whether the answer keeps breaking off where it did. Silence is no sign of that: its job goes on."""
+        if isinstance(error, BrokenError):
+            progress = len(self._board.unanswered(unit)) < unanswered
+            self._repeats = 0 if progress else self._repeats + 1
+        failed = self._repeats >= MAX_REPEATS
+        if failed:
+            self._repeats = 0
+        return failed
 
     async def _attempt(self, endpoint: Endpoint, unit: Unit) -> None:
         with endpoint.used():

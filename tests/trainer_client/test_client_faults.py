@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email.utils
+import json
 import socket
 import threading
 import time
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
-from benchmarks.fault_proxy import PASS, Fault, FaultProxy
+from benchmarks.fault_proxy import PASS, Fault, FaultProxy, Request
 from tests.trainer_client.conftest import PROBLEM, RIGHT, WRONG, serving
 from trainer_client import (
     Checker,
@@ -142,8 +143,8 @@ def test_a_slow_answer_is_waited_for_and_not_asked_for_again(harm: Harm) -> None
 def test_a_silent_service_that_knows_keys_is_asked_again_under_the_same_one(
     keeping_url: str, harm: Harm
 ) -> None:
-    slow = StdioProblem(mode="stdio", tests=PROBLEM.tests, limits=Limits(wall_time_s=1))
-    proxy = harm(Fault(hold_s=60), Fault(hold_s=60))
+    slow = StdioProblem(mode="stdio", tests=PROBLEM.tests[:1], limits=Limits(wall_time_s=0.5))
+    proxy = harm(*[Fault(hold_s=60)] * 6)
     with EvaluatorClient(proxy.url, **QUICK, stall_s=0.2) as client:
         assert client.rewards([RIGHT], [slow], deadline_s=60) == [1.0]
     keys = {one.headers["idempotency-key"] for one in proxy.seen.requests if one.method == "POST"}
@@ -193,6 +194,34 @@ def test_a_service_without_stored_problems_gets_them_inline(harm: Harm, status: 
         assert client.rewards(BATCH, [PROBLEM] * 4) == REWARDS
     assert sum(one.method == "PUT" for one in proxy.seen.requests) == 1
     assert all(b'"problem":' in one.text for one in proxy.seen.requests if one.method == "POST")
+
+
+def test_a_later_service_may_say_more(harm: Harm) -> None:
+    def newer(request: Request) -> Fault:
+        if request.method == "PUT":
+            return Fault(status=404)
+        lines = [
+            {
+                "id": one["id"], "index": 0, "verdict": "AC", "reward": 1.0, "score": 1.0, "passed": 1, "total": 1,
+                "first_failed": None, "message": "", "duration_s": 0.1, "isolation": "strict", "carbon_g": 0.1,
+                "cases": [{"index": 0, "verdict": "AC", "colour": "green"}],
+            }
+            for one in json.loads(request.text)["submissions"]
+        ]  # fmt: skip
+        body = "".join(json.dumps(line) + "\n" for line in lines).encode()
+        return Fault(status=200, body=body, content_type="application/x-ndjson; charset=utf-8")
+
+    assert rewards(harm(plan=newer).url, BATCH) == [1.0] * 4
+
+
+def test_an_answer_to_another_question_is_no_answer(harm: Harm) -> None:
+    foreign = (
+        b'{"id":"other","verdict":"AC","reward":1.0,"score":1.0,"passed":1,"total":1,"first_failed":null,'
+    )
+    foreign += b'"message":"","duration_s":0.1,"isolation":"strict"}\n'
+    fault = Fault(status=200, body=foreign, content_type="application/x-ndjson")
+    proxy = harm(plan=lambda request: fault if request.method == "POST" else Fault(status=404))
+    assert rewards(proxy.url, [RIGHT, WRONG]) == [None, None]
 
 
 def test_one_submission_that_the_service_fails_over_costs_no_other(harm: Harm) -> None:

@@ -30,6 +30,7 @@ from trainer_client import (
     Verdict,
     problem_text,
 )
+from trainer_client.limits import batch_deadline_s, suite_wall_time_s
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -232,6 +233,28 @@ def test_by_default_nothing_is_shown_where_no_person_looks(
     with EvaluatorClient(url) as client:
         client.rewards(["no code"] * 64, [PROBLEM] * 64)
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("limits", "of_test", "suite_s"),
+    [
+        pytest.param(Limits(), None, 2 * 14, id="the contract's defaults"),
+        pytest.param(Limits(cpu_time_s=5), None, 2 * 12, id="a wall time that follows the CPU time"),
+        pytest.param(Limits(cpu_time_s=5, wall_time_s=7), None, 2 * 7, id="a wall time of its own"),
+        pytest.param(Limits(wall_time_s=7), Limits(wall_time_s=20), 20 + 7, id="a test's own"),
+    ],
+)
+def test_the_deadline_leaves_time_for_waiting_and_for_every_test(
+    limits: Limits, of_test: Limits | None, suite_s: float
+) -> None:
+    tests = [PROBLEM.tests[0].model_copy(update={"limits": of_test}), PROBLEM.tests[1]]
+    problem = PROBLEM.model_copy(update={"limits": limits, "tests": tests})
+    assert suite_wall_time_s(problem) == suite_s
+    deadline_s = batch_deadline_s([PROBLEM, problem], queue_wait_s=100, max_deadline_s=3600)
+    assert deadline_s > 100 + suite_s
+    assert batch_deadline_s([problem], queue_wait_s=100, max_deadline_s=50) == 50
+    # What only the service knows may take as long as anything may.
+    assert batch_deadline_s([problem, None], queue_wait_s=100, max_deadline_s=3600) == 3600
 
 
 def script(code: str, *arguments: str) -> str:
