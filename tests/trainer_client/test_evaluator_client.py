@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
 import pickle
+import pty
 import subprocess
 import sys
+import termios
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -225,6 +229,27 @@ def test_a_long_batch_on_request_shows_a_bar_and_a_summary(
     assert "3 judged in " in shown.err
     assert "AC 2 WA 1; p50 " in shown.err
     assert not shown.out
+
+
+def test_on_a_terminal_a_long_batch_shows_them_by_default(url: str) -> None:
+    code = (
+        "import sys; from trainer_client import EvaluatorClient\n"
+        "from tests.trainer_client.conftest import PROBLEM\n"
+        "with EvaluatorClient(sys.argv[1]) as client: client.rewards(['no code'] * 64, [PROBLEM] * 64)"
+    )
+    master, slave = pty.openpty()
+    termios.tcsetwinsize(slave, (24, 100))
+    with subprocess.Popen([sys.executable, "-c", code, url], cwd=ROOT, stderr=slave) as process:
+        os.close(slave)
+        shown = b""
+        # The terminal ends with its last writer, which Linux reports as an error.
+        with contextlib.suppress(OSError):
+            while part := os.read(master, 65536):
+                shown += part
+    os.close(master)
+    assert process.returncode == 0
+    assert b"64/64" in shown
+    assert b"64 judged in " in shown
 
 
 def test_by_default_nothing_is_shown_where_no_person_looks(
