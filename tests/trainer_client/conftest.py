@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import socket
-import subprocess
-import sys
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -14,35 +11,10 @@ import httpx
 import pytest
 
 from benchmarks.fault_proxy import PASS, Fault, FaultProxy, Request
-from trainer_client import StdioCase, StdioProblem
+from tests.trainer_client.live import PROBLEM, serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-COMMAND = (sys.executable, "-m", "service.cli", "serve", "--workers", "2", "--log-level", "error")
-PROBLEM = StdioProblem(
-    mode="stdio",
-    tests=[StdioCase(input="1 2\n", expected="3\n"), StdioCase(input="10 -4\n", expected="6\n")],
-)
-RIGHT = "```python\nprint(sum(map(int, input().split())))\n```"
-WRONG = "```python\nprint(3)\n```"
-
-
-@contextmanager
-def serving(port: int = 0) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Run a service; gives its process and URL."""
-    process = subprocess.Popen(
-        [*COMMAND, "--port", str(port)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    )
-    with process:
-        try:
-            assert process.stdout is not None
-            found = re.search(r"http://127\.0\.0\.1:\d+", process.stdout.readline())
-            assert found
-            yield process, found[0]
-        finally:
-            process.kill()
-            process.wait()
 
 
 @pytest.fixture(scope="session")

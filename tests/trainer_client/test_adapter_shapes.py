@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from benchmarks.fault_proxy import PASS, Fault, FaultProxy
-from tests.trainer_client.conftest import PROBLEM, RIGHT, WRONG
+from tests.trainer_client.live import PROBLEM, RIGHT, WRONG
 from trainer_client import EvaluatorError, ProblemError, UnscorableError, problem_text
 from trainer_client.adapters import openrlhf_server
 from trainer_client.adapters.ms_swift import MsSwiftReward

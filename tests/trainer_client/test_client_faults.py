@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from benchmarks.fault_proxy import PASS, Fault, FaultProxy, Request
-from tests.trainer_client.conftest import PROBLEM, RIGHT, WRONG, serving
+from tests.trainer_client.live import PROBLEM, RIGHT, WRONG, serving
 from trainer_client import (
     Checker,
     ComparisonOptions,

@@ -19,7 +19,7 @@ import pytest
 from pydantic import ValidationError
 
 from benchmarks.fault_proxy import Fault
-from tests.trainer_client.conftest import PROBLEM, RIGHT, WRONG
+from tests.trainer_client.live import PROBLEM, RIGHT, WRONG
 from trainer_client import (
     AsyncEvaluatorClient,
     ClosedError,
@@ -234,7 +234,7 @@ def test_a_long_batch_on_request_shows_a_bar_and_a_summary(
 def test_on_a_terminal_a_long_batch_shows_them_by_default(url: str) -> None:
     code = (
         "import sys; from trainer_client import EvaluatorClient\n"
-        "from tests.trainer_client.conftest import PROBLEM\n"
+        "from tests.trainer_client.live import PROBLEM\n"
         "with EvaluatorClient(sys.argv[1]) as client: client.rewards(['no code'] * 64, [PROBLEM] * 64)"
     )
     master, slave = pty.openpty()
@@ -299,7 +299,7 @@ def script(code: str, *arguments: str) -> str:
 LOOPS = """
 import asyncio, gc, os, sys
 from trainer_client import AsyncEvaluatorClient
-from tests.trainer_client.conftest import PROBLEM, RIGHT
+from tests.trainer_client.live import PROBLEM, RIGHT
 client = AsyncEvaluatorClient(sys.argv[1])
 counts = []
 for _ in range(12):
@@ -317,7 +317,7 @@ def test_a_new_event_loop_each_step_leaks_no_connections(url: str) -> None:
 FORK = """
 import os, sys
 from trainer_client import EvaluatorClient
-from tests.trainer_client.conftest import PROBLEM, RIGHT
+from tests.trainer_client.live import PROBLEM, RIGHT
 client = EvaluatorClient(sys.argv[1])
 assert client.rewards([RIGHT], [PROBLEM]) == [1.0]
 child = os.fork()
@@ -335,7 +335,7 @@ def test_it_works_on_both_sides_of_a_fork(url: str) -> None:
 EXIT = """
 import sys, threading
 from trainer_client import EvaluatorClient
-from tests.trainer_client.conftest import PROBLEM, RIGHT
+from tests.trainer_client.live import PROBLEM, RIGHT
 client = EvaluatorClient(sys.argv[1])
 assert client.rewards([RIGHT], [PROBLEM]) == [1.0]
 held = EvaluatorClient(sys.argv[2])
@@ -353,7 +353,7 @@ def test_a_program_ends_without_waiting_for_a_client_that_nobody_closed(
 SOAK = """
 import gc, os, sys, threading
 from trainer_client import EvaluatorClient
-from tests.trainer_client.conftest import PROBLEM
+from tests.trainer_client.live import PROBLEM
 with EvaluatorClient(sys.argv[1]) as client:
     client.rewards(["no code"] * 8, [PROBLEM] * 8)
     before = len(os.listdir("/proc/self/fd"))

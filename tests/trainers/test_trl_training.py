@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from benchmarks.fault_proxy import PASS, Fault, FaultProxy
-from tests.trainer_client.conftest import PROBLEM, RIGHT, WRONG, serving
+from tests.trainer_client.live import PROBLEM, RIGHT, WRONG, serving
 from trainer_client import problem_text
 from trainer_client.adapters.trl import EvaluatorReward
 

@@ -14,7 +14,7 @@ pytest.importorskip("torch", reason="make test-trainers installs torch")
 
 import torch
 
-from tests.trainer_client.conftest import PROBLEM, RIGHT, WRONG, serving
+from tests.trainer_client.live import PROBLEM, RIGHT, WRONG, serving
 from trainer_client import UnscorableError, problem_text
 from trainer_client.adapters.verl import VerlReward
 
