@@ -7,7 +7,7 @@ LOCKED := $(wildcard requirements/*.txt) pyproject.toml scripts/setup sandbox/ha
 # Of the sandbox's tests, those about what holds a program rather than about what it may say.
 HOLDING := $(addprefix tests/sandbox/test_,isolation.py limits.py leftovers.py system_calls.py call_forgeries.py)
 
-.PHONY: serve test test-docker images lint type bench format lock clean help
+.PHONY: serve test test-docker test-trainers images lint type bench format lock clean help
 
 help: ## list the verbs
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -24,6 +24,9 @@ images: ## build the images of the service and of --sandbox=docker
 
 test-docker: .venv/.dev images ## run the sandbox's tests with programs in containers (needs a Docker engine)
 	.venv/bin/pytest --sandbox docker $(HOLDING)
+
+test-trainers: .venv/.trainers ## train with TRL against a real service (installs torch: 6 GB of disk)
+	.venv/trainers/bin/pytest tests/trainers
 
 lint: .venv/.dev ## check style
 	.venv/bin/ruff check $(PYTHON_FILES)
@@ -52,3 +55,7 @@ clean: ## remove everything that set-up made
 .venv/.dev: $(LOCKED)
 	scripts/setup dev
 	@touch $@ .venv/.service
+
+.venv/.trainers: .venv/.dev
+	scripts/setup trainers
+	@touch $@

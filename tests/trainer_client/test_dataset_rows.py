@@ -1,0 +1,352 @@
+"""Rows of public data sets become problems by which right programs pass and wrong ones fail."""
+
+from __future__ import annotations
+
+import base64
+import json
+import pickle
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from trainer_client import ProblemError, Verdict
+from trainer_client.datasets import apps, codecontests, humaneval, leetcode, livecodebench, test_lists
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from trainer_client import Judgement, Problem
+
+    type Judged = Callable[..., Judgement]
+
+
+def packed(tests: list[dict[str, str]]) -> str:
+    return base64.b64encode(zlib.compress(pickle.dumps(json.dumps(tests)))).decode()
+
+
+def functional(given: str, expected: str) -> dict[str, str]:
+    return {"input": given, "output": expected, "testtype": "functional"}
+
+
+def stdin(given: str, expected: str) -> dict[str, str]:
+    return {"input": given, "output": expected, "testtype": "stdin"}
+
+
+def lcb(public: list[dict[str, str]], private: Any = "[]", **metadata: str) -> dict[str, Any]:
+    return {
+        "public_test_cases": json.dumps(public),
+        "private_test_cases": private,
+        "metadata": json.dumps(metadata),
+    }
+
+
+ROTATE = lcb(
+    [functional("[1,2,3,4]\n1", "[4,1,2,3]")], packed([functional("[1,2]\n2", "[1,2]")]), func_name="rotate"
+)
+SUMS = {"inputs": ["1 2\n", "3 4\n"], "outputs": ["3\n", "7\n"]}
+ADDS = {"fn_name": "add", "inputs": [[1, 2], [3, 4]], "outputs": [[3], [7]]}
+TWO_SUM = {
+    "starter_code": "class Solution:\n    def twoSum(self, nums: List[int], target: int) -> List[int]:\n        ",
+    "input_output": [{"input": "nums = [3,3], target = 6", "output": "[0, 1]"}],
+}
+REVERSE = {
+    "starter_code": "class Solution:\n"
+    "    def reverseList(self, head: Optional[ListNode]) -> Optional[ListNode]:\n        ",
+    "input_output": [
+        {"input": "head = [1,2,3]", "output": "[3, 2, 1]"},
+        {"input": "head = []", "output": "[]"},
+    ],
+}
+TREE = {
+    "starter_code": "class Solution:\n    def depth(self, root: Optional[TreeNode]) -> int:\n        ",
+    "input_output": [{"input": "root = [3,9,20,null,null,15,7]", "output": "3"}],
+}
+HUMANEVAL = {
+    "prompt": "from typing import List\n\ndef twice(x):\n    return 2 * x\n\n"
+    "def f(xs: List[int]) -> int:\n    '''Add.'''\n",
+    "test": "METADATA = {}\n\ndef check(candidate):\n    assert candidate([1, 2]) == twice(3)\n",
+    "entry_point": "f",
+}
+MBPP = {
+    "test_imports": ["import math"],
+    "test_list": ["assert math.isclose(f(2), 1.5)", "assert f(4) == 2.5"],
+}
+
+CASES = [
+    pytest.param(
+        livecodebench.problem_of(ROTATE),
+        "class Solution:\n    def rotate(self, nums, k):\n        k %= len(nums)\n"
+        "        return nums[-k:] + nums[:-k] if k else nums",
+        "class Solution:\n    def rotate(self, nums, k):\n        return nums[-k:] + nums[:-k][::-1]",
+        id="LiveCodeBench functional",
+    ),
+    pytest.param(
+        livecodebench.problem_of(lcb([functional('"a\\nb\\nc"', "3")], func_name="lines")),
+        "def lines(s): return s.count('\\n') + 1",
+        "def lines(s): return 1",
+        id="a line end within a text argument",
+    ),
+    pytest.param(
+        livecodebench.problem_of(lcb([functional("4", "true"), functional("5", "false")], func_name="f")),
+        "def f(n): return n % 2 == 0",
+        "def f(n): return 'true'",
+        id="results are JSON text",
+    ),
+    pytest.param(
+        livecodebench.problem_of(lcb([functional('"1"', '"11"')], func_name="f")),
+        "def f(s): return s + s",
+        "def f(s): return 'x' + s",
+        id="a text of digits stays a text",
+    ),
+    pytest.param(
+        livecodebench.problem_of(lcb([stdin("2\n", "1.4142135\n")], packed([stdin("4\n", "2.0\n")]))),
+        "print(sqrt(int(input())) if pow(2, 3, 5) == 3 else 'shadowed')",
+        "print(int(input()))",
+        id="LiveCodeBench stdin, with the names its evaluator provides",
+    ),
+    pytest.param(
+        apps.problem_of({"input_output": json.dumps(SUMS)}),
+        "print(sum(map(int, input().split())))",
+        "print(3)",
+        id="APPS stdio",
+    ),
+    pytest.param(
+        apps.problem_of(
+            {"reward_model": {"ground_truth": json.dumps({"inputs": [["1 2", "3"]], "outputs": [["6"]]})}}
+        ),
+        "import sys; print(sum(map(int, sys.stdin.read().split())))",
+        "print(3)",
+        id="PRIME, lines in lists",
+    ),
+    pytest.param(
+        apps.problem_of({"input_output": json.dumps(ADDS)}),
+        "def add(a, b): return a + b",
+        "def add(a, b): return [a - b]",
+        id="APPS calls, results wrapped",
+    ),
+    pytest.param(
+        apps.problem_of_suite({"fn_name": "f", "inputs": [[2], [3]], "outputs": [[0], [0, 1]]}),
+        "def f(n): return list(range(n - 1))",
+        "def f(n): return 0",
+        id="APPS calls, results that are lists of one only by chance",
+    ),
+    pytest.param(
+        test_lists.problem_of(
+            {"tests": json.dumps([{"input": "1 2", "output": "3", "type": "stdin_stdout"}])}
+        ),
+        "print(sum(map(int, input().split())))",
+        "print(4)",
+        id="DeepCoder stdio",
+    ),
+    pytest.param(
+        test_lists.problem_of({"tests": [{**functional("[1,2]\n3", "6"), "metadata": {"func_name": "f"}}]}),
+        "def f(xs, y): return sum(xs) + y",
+        "def f(xs, y): return y",
+        id="DeepCoder, of LiveCodeBench",
+    ),
+    pytest.param(
+        test_lists.problem_of(
+            {
+                "verification_info": json.dumps(
+                    {
+                        "language": "python",
+                        "test_cases": [
+                            {"type": "function_call", "fn_name": "add", "input": [1, 2], "output": [3]},
+                            {"type": "function_call", "fn_name": "add", "input": [5, 2], "output": [7]},
+                        ],
+                    }
+                )
+            }
+        ),
+        "def add(a, b): return a + b",
+        "def add(a, b): return 3",
+        id="SYNTHETIC-1 calls",
+    ),
+    pytest.param(
+        codecontests.problem_of(
+            {
+                "public_tests": {"input": ["1 2\n"], "output": ["3\n"]},
+                "private_tests": {"input": [], "output": []},
+                "generated_tests": {"input": ["5 5\n"], "output": ["10\n"]},
+                "time_limit": {"seconds": 1, "nanos": 500_000_000},
+                "memory_limit_bytes": 256_000_000,
+            }
+        ),
+        "print(sum(map(int, input().split())))",
+        "print(3)",
+        id="CodeContests",
+    ),
+    pytest.param(
+        humaneval.problem_of(HUMANEVAL),
+        "def f(xs): return twice(sum(xs))",
+        "def f(xs): return sum(xs)",
+        id="HumanEval, with its helpers",
+    ),
+    pytest.param(
+        humaneval.problem_of(MBPP),
+        "def f(x): return x / 2 + .5",
+        "def f(x): return x // 2 + .5 + x % 3",
+        id="MBPP, with its imports",
+    ),
+    pytest.param(
+        leetcode.problem_of(TWO_SUM),
+        "class Solution:\n    def twoSum(self, nums, target):\n        return [0, 1]",
+        "class Solution:\n    def twoSum(self, nums, target):\n        return [0, 0]",
+        id="LeetCode",
+    ),
+    pytest.param(
+        leetcode.problem_of(REVERSE),
+        "class Solution:\n    def reverseList(self, head: Optional[ListNode]) -> Optional[ListNode]:\n"
+        "        prev = None\n        while head:\n            head.next, prev, head = prev, head, head.next\n"
+        "        return prev",
+        "class Solution:\n    def reverseList(self, head):\n        return head",
+        id="LeetCode lists of nodes",
+    ),
+    pytest.param(
+        leetcode.problem_of(TREE),
+        "class Solution:\n    def depth(self, root):\n"
+        "        return 1 + max(self.depth(root.left), self.depth(root.right)) if root else 0",
+        "class Solution:\n    def depth(self, root):\n        return 2",
+        id="LeetCode trees",
+    ),
+]
+
+
+@pytest.mark.parametrize(("problem", "right", "wrong"), CASES)
+def test_a_right_program_passes_and_a_wrong_one_fails(
+    judged: Judged, problem: Problem, right: str, wrong: str
+) -> None:
+    data = problem.model_dump(exclude_unset=True)
+    assert judged(right, data).verdict is Verdict.AC
+    assert judged(wrong, data).verdict in {Verdict.WA, Verdict.RE}
+
+
+NOTHING: dict[str, list[str]] = {"inputs": [], "outputs": []}
+REFUSED = [
+    pytest.param(lambda: livecodebench.problem_of({}), "public_test_cases: missing", id="no tests"),
+    pytest.param(lambda: livecodebench.problem_of(lcb([], "[]")), "no tests", id="empty lists"),
+    pytest.param(
+        lambda: livecodebench.problem_of(lcb([stdin("", "")], "AAAA")), "private_test_cases", id="undecodable"
+    ),
+    pytest.param(lambda: livecodebench.problem_of(lcb([functional("1", "2")])), "func_name", id="no name"),
+    pytest.param(
+        lambda: livecodebench.problem_of(lcb([functional("1", "2"), stdin("1", "2")], func_name="f")),
+        "testtype",
+        id="mixed kinds",
+    ),
+    pytest.param(
+        lambda: livecodebench.problem_of(lcb([functional("1", "[1, 2")], func_name="f")),
+        "output",
+        id="broken result",
+    ),
+    pytest.param(
+        lambda: livecodebench.problem_of(lcb([functional("[1, 2\n3", "1")], func_name="f")),
+        "input",
+        id="broken argument",
+    ),
+    pytest.param(
+        lambda: livecodebench.problem_of(lcb([functional("9" * 5000, "1")], func_name="f")),
+        "input",
+        id="vast integer",
+    ),
+    pytest.param(lambda: apps.problem_of({"input_output": ""}), "input_output", id="empty text"),
+    pytest.param(lambda: apps.problem_of_suite(NOTHING), "no tests", id="empty suite"),
+    pytest.param(
+        lambda: apps.problem_of_suite({"inputs": ["1", "2", "3"], "outputs": ["1", "4"]}),
+        "3 inputs, but 2 outputs",
+        id="lists of different lengths",
+    ),
+    pytest.param(
+        lambda: apps.problem_of_suite({"fn_name": "f", "inputs": [1], "outputs": [1]}),
+        r"inputs\.0",
+        id="no arguments",
+    ),
+    pytest.param(
+        lambda: apps.problem_of_suite({"fn_name": "f", "inputs": [[1]], "outputs": ["[1, 2"]}),
+        r"outputs\.0: neither JSON nor a Python literal",
+        id="broken structure",
+    ),
+    pytest.param(
+        lambda: apps.problem_of_suite({"fn_name": "f", "inputs": [[1]], "outputs": ["{1, 2}"]}),
+        r"outputs\.0: .*set",
+        id="a set",
+    ),
+    pytest.param(
+        lambda: apps.problem_of_suite(
+            {"fn_name": "f", "inputs": [[1]], "outputs": [[1, 2]]}, wrapping="wrapped"
+        ),
+        "outputs",
+        id="not wrapped",
+    ),
+    pytest.param(
+        lambda: test_lists.problem_of(
+            {"tests": [{"input": [1], "output": [1], "fn_name": "f"}, {"input": "1", "output": "1"}]}
+        ),
+        "fn_name",
+        id="mixed tests",
+    ),
+    pytest.param(
+        lambda: test_lists.problem_of({"verification_info": {"language": "cpp", "test_cases": []}}),
+        "language: cpp",
+        id="another language",
+    ),
+    pytest.param(
+        lambda: codecontests.problem_of({"public_tests": {"input": ["1"], "output": []}}),
+        "public_tests",
+        id="half a suite",
+    ),
+    pytest.param(
+        lambda: humaneval.problem_of({**HUMANEVAL, "entry_point": "g"}), "does not define g", id="no function"
+    ),
+    pytest.param(lambda: humaneval.problem_of({"test_list": []}), "tests", id="no assertions"),
+    pytest.param(
+        lambda: leetcode.problem_of({**TWO_SUM, "input_output": [{"input": "nums = [1]", "output": "1"}]}),
+        r"input_output\.0\.input: .*target",
+        id="missing argument",
+    ),
+    pytest.param(
+        lambda: leetcode.problem_of(
+            {**TWO_SUM, "input_output": [{"input": "nums = [1], target = f()", "output": "1"}]}
+        ),
+        "not a literal",
+        id="a call as argument",
+    ),
+    pytest.param(
+        lambda: leetcode.problem_of(
+            {**TWO_SUM, "input_output": [{"input": "nums = [1], target = 1", "output": "Error: x"}]}
+        ),
+        "reference failed",
+        id="a failed reference",
+    ),
+]
+
+
+@pytest.mark.parametrize(("convert", "said"), REFUSED)
+def test_a_row_without_sound_tests_is_an_error_that_names_the_field(
+    convert: Callable[[], Problem], said: str
+) -> None:
+    with pytest.raises(ProblemError, match=said):
+        convert()
+
+
+def test_a_contests_limits_are_kept_with_room_for_python() -> None:
+    row = {
+        "public_tests": {"input": ["1"], "output": ["1"]},
+        "time_limit": {"seconds": 2, "nanos": 0},
+        "memory_limit_bytes": 64_000_000,
+    }
+    limits = codecontests.problem_of(row).limits
+    assert (limits.cpu_time_s, limits.memory_bytes) == (6.0, 256 << 20)
+    assert codecontests.problem_of({**row, "memory_limit_bytes": 0}).limits.memory_bytes is None
+
+
+def test_limits_that_the_caller_names_hold() -> None:
+    assert apps.problem_of_suite(SUMS, cpu_time_s=3.0).limits.cpu_time_s == 3.0
+    assert apps.problem_of_suite(SUMS).limits.cpu_time_s is None
+
+
+def test_python_literals_become_json() -> None:
+    suite = {"fn_name": "f", "inputs": [[1]], "outputs": ["{'a': (1, None), 2: True}"]}
+    (test,) = apps.problem_of_suite(suite).tests
+    assert test.model_dump()["expected"] == {"a": [1, None], "2": True}
