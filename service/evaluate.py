@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from sandbox import LanguageUnavailableError, Program, Sandbox, SandboxError
 from service import verdicts, wire
 from service.extraction import extract
-from service.runs import Context, Ran, Run
+from service.runs import Comparing, Context, Ran, Run, compared
 from service.text import shortened
 from service.wire import CaseResult, Judgement, Verdict
 
@@ -30,15 +30,17 @@ def evaluate(
     options: wire.Options | None = None,
     worker: str | None = None,
     order: Sequence[int] | None = None,
+    comparing: Comparing = compared,
 ) -> Judgement:
     """Judge ``submission`` against ``problem``; ``options`` are used where the submission carries none.
 
     ``order`` are the indexes of the tests in the order in which they are tried where the first failure ends it;
-    None means the problem's own.
+    None means the problem's own. ``comparing`` decides on each output that no checker decides on; the audit looks
+    in here.
     """
     started = time.perf_counter()
     chosen = submission.options or options or wire.Options()
-    context = Context(sandbox, defaults, worker)
+    context = Context(sandbox, defaults, worker, comparing)
     if order is None or not chosen.stop_on_failure:
         order = range(len(problem.tests))
     outcome = _judge(submission, problem, context, chosen, order)

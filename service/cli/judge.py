@@ -17,11 +17,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from comparators import PROFILES
 from sandbox import SandboxSettings, SandboxUnavailableError, languages
 from service.cli.flags import load_settings
-from service.cli.inputs import InputError, Inputs, Work, read_inputs
-from service.cli.judging import NoSandboxError, judge_all
 from service.cli.report import Report, Result, print_table, report_of, result_of
 from service.errors import NotReadyError
+from service.inputs import InputError, Inputs, Work, read_inputs
 from service.languages import PYTHON, every_name, fault
+from service.queue.offline import NoSandboxError, judge_all
 from service.telemetry import configure_logging
 from service.wire import Judgement, Options
 
@@ -154,8 +154,8 @@ def _judged(work: list[Work], settings: Settings, changes: dict[str, object]) ->
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         bar = progress.add_task("judging", total=len(work))
 
-        def on_judged(index: int, judgement: Judgement) -> None:
-            judgements[index] = judgement
+        def on_judged(index: int, judgement: bytes) -> None:
+            judgements[index] = Judgement.model_validate_json(judgement)
             progress.advance(bar)
 
         def options(one: Work) -> Options:

@@ -15,11 +15,12 @@ from service.http import openapi, problem_answers
 from service.http.compression import CompressionMiddleware
 from service.http.middleware import ApiKeyMiddleware, RequestContextMiddleware
 from service.http.reading import BodyReading
-from service.http.routes import NO_ISOLATION, Services, package_version, router
+from service.http.routes import NO_ISOLATION, Services, router
 from service.intake import Rules
 from service.languages import every_name
 from service.queue.local_queue import LocalQueue
 from service.queue.worker_process import WORKER_COMMAND
+from service.version import package_version
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence

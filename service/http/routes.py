@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import platform
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request, Response
@@ -19,6 +18,7 @@ from service.http.accept import prefers
 from service.http.body import received
 from service.http.openapi import DESCRIBED, json_body
 from service.languages import listed
+from service.version import package_version
 from service.wire import Batch, BatchAnswer, Judgement, Submission
 
 if TYPE_CHECKING:
@@ -139,14 +139,6 @@ async def get_profiles() -> dict[str, list[dict[str, Any]]]:
             for one in PROFILES.values()
         ]
     }
-
-
-def package_version() -> str:
-    """Return the version of the installed distribution, or say that it runs from a source tree."""
-    try:
-        return version("microcoder-evaluator")
-    except PackageNotFoundError:
-        return "0+source"
 
 
 def _services(request: Request) -> Services:
