@@ -1,7 +1,7 @@
 # Two commands are enough for a newcomer: `make serve` and `make test`. Each does all the set-up that it needs.
 PORT ?= 8000
 HOST ?= 127.0.0.1
-PYTHON_FILES := comparators sandbox service trainer_client tests benchmarks
+PYTHON_FILES := comparators sandbox service trainer_client tests benchmarks scripts
 LOCKED := $(wildcard requirements/*.txt) pyproject.toml scripts/setup sandbox/harness/helper.c
 
 .PHONY: serve test lint type bench format lock clean help

@@ -206,7 +206,15 @@ def _work(where: str, data: Any) -> Iterator[Work]:
         for index, one in enumerate(labelled.submissions):
             name = f"{where}[{one.file or one.id or index}]"
             submission = _submission(code=one.code, completion=one.completion, language=one.language)
-            yield Work(name, submission, labelled.problem, one.expected, labelled.options, labelled.source)
+            yield Work(
+                name,
+                submission,
+                labelled.problem,
+                one.expected,
+                labelled.options,
+                origin=labelled.source,
+                name=f"{labelled.id}/{one.file or one.id or index}" if labelled.id else None,
+            )
     else:
         batch = _validated(TypeAdapter(Batch), data, where)
         for index, submission in enumerate(batch.submissions):

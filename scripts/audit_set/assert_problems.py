@@ -15,7 +15,7 @@ TABLE: dict[str, tuple[list[str], dict[str, str], dict[str, tuple[str, str]]]] =
             "power": "def square(n):\n    return n ** 2\n",
             "lambda": "square = lambda n: abs(n) * abs(n)\n",
             "prints": "def square(n):\n    print('squaring', n)\n    return n * n\n",
-            "loop": "def square(n):\n    total = 0\n    for _ in range(abs(n)):\n        total += abs(n)\n    return total\n",
+            "loop": "def square(n):\n    return sum(abs(n) for _ in range(abs(n)))\n",
         },
         {
             "doubles": ("def square(n):\n    return n * 2\n", "WA"),
@@ -28,7 +28,11 @@ TABLE: dict[str, tuple[list[str], dict[str, str], dict[str, tuple[str, str]]]] =
         },
     ),
     "unique": (
-        ["assert unique([1, 2, 1]) == [1, 2]", "assert unique([]) == []", "assert sorted(unique([3, 3])) == [3]"],
+        [
+            "assert unique([1, 2, 1]) == [1, 2]",
+            "assert unique([]) == []",
+            "assert sorted(unique([3, 3])) == [3]",
+        ],
         {
             "plain": "def unique(items):\n    return list(dict.fromkeys(items))\n",
             "loop": "def unique(items):\n    found = []\n    for item in items:\n"
@@ -37,7 +41,10 @@ TABLE: dict[str, tuple[list[str], dict[str, str], dict[str, tuple[str, str]]]] =
         },
         {
             "everything": ("def unique(items):\n    return items\n", "WA"),
-            "only_single": ("def unique(items):\n    return [x for x in items if items.count(x) == 1]\n", "WA"),
+            "only_single": (
+                "def unique(items):\n    return [x for x in items if items.count(x) == 1]\n",
+                "WA",
+            ),
             "tuple": ("def unique(items):\n    return tuple(dict.fromkeys(items))\n", "WA"),
             "index_error": ("def unique(items):\n    return [items[len(items)]]\n", "RE"),
             "recursion": ("def unique(items):\n    return unique(items)\n", "RE"),
@@ -74,15 +81,19 @@ TABLE: dict[str, tuple[list[str], dict[str, str], dict[str, tuple[str, str]]]] =
         },
         {
             "queue": (
-                "class Stack:\n    def __init__(self):\n        self.items = []\n    def push(self, item):\n"
-                "        self.items.append(item)\n    def pop(self):\n        return self.items.pop(0)\n"
-                "    def __len__(self):\n        return len(self.items)\n",
+                (
+                    "class Stack:\n    def __init__(self):\n        self.items = []\n    def push(self, item):\n"
+                    "        self.items.append(item)\n    def pop(self):\n        return self.items.pop(0)\n"
+                    "    def __len__(self):\n        return len(self.items)\n"
+                ),
                 "WA",
             ),
             "shared": (
-                "class Stack:\n    items = []\n    def push(self, item):\n        self.items.append(item)\n"
-                "    def pop(self):\n        return self.items.pop(0)\n    def __len__(self):\n"
-                "        return len(self.items)\n",
+                (
+                    "class Stack:\n    items = []\n    def push(self, item):\n        self.items.append(item)\n"
+                    "    def pop(self):\n        return self.items.pop(0)\n    def __len__(self):\n"
+                    "        return len(self.items)\n"
+                ),
                 "WA",
             ),
             "no_pop": ("class Stack:\n    def push(self, item):\n        self.item = item\n", "RE"),
@@ -95,7 +106,7 @@ TABLE: dict[str, tuple[list[str], dict[str, str], dict[str, tuple[str, str]]]] =
         ],
         {
             "plain": "def parse(text):\n    return int(text)\n",
-            "checked": "def parse(text):\n    if not text.isdigit():\n        raise ValueError(text)\n    return int(text)\n",
+            "checked": "def parse(text):\n    if text == 'x':\n        raise ValueError\n    return int(text)\n",
         },
         {
             "swallows": (
@@ -110,7 +121,11 @@ TABLE: dict[str, tuple[list[str], dict[str, str], dict[str, tuple[str, str]]]] =
         },
     ),
     "anagrams": (
-        ["assert anagrams('listen', 'silent')", "assert not anagrams('aab', 'abb')", "assert anagrams('', '') is True"],
+        [
+            "assert anagrams('listen', 'silent')",
+            "assert not anagrams('aab', 'abb')",
+            "assert anagrams('', '') is True",
+        ],
         {
             "sorted": "def anagrams(a, b):\n    return sorted(a) == sorted(b)\n",
             "counted": "from collections import Counter\n\ndef anagrams(a, b):\n    return Counter(a) == Counter(b)\n",
@@ -123,7 +138,10 @@ TABLE: dict[str, tuple[list[str], dict[str, str], dict[str, tuple[str, str]]]] =
         },
     ),
 }
-EQUAL = "class Same:\n    def __eq__(self, other):\n        return True\n    def __ne__(self, other):\n        return False\n"
+EQUAL = (
+    "class Same:\n    def __eq__(self, other):\n        return True\n"
+    "    def __ne__(self, other):\n        return False\n"
+)
 # Programs that want to pass without solving anything; {name} is the tested function.
 CHEATS = {
     "exits": ("import sys\nsys.exit(0)\n", ("RE", "CE")),
@@ -136,7 +154,11 @@ CHEATS = {
 def build() -> Iterator[Built]:
     """Build all problems."""
     for name, (tests, right, wrong) in TABLE.items():
-        problem = {"mode": "assert", "tests": [{"code": code} for code in tests], "limits": {"cpu_time_s": 2.0}}
+        problem = {
+            "mode": "assert",
+            "tests": [{"code": code} for code in tests],
+            "limits": {"cpu_time_s": 2.0},
+        }
         built = Built(f"assert/{name}", "assertions", problem)
         for file, code in right.items():
             built.add(file, code)

@@ -205,7 +205,7 @@ def nothing(numbers: list[int]) -> list[int]:
 
 def big(exponent: int) -> int:
     """Raise 3 to a power."""
-    return 3**exponent
+    return int(3**exponent)
 
 
 def big_by_float(exponent: int) -> int:

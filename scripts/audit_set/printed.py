@@ -103,11 +103,21 @@ ROWS = [
 
 DRAWING = [
     wrong("rows_glued", "print(''.join(answer))", _some(lambda a: len(a) > 1)),
-    wrong("mirrored", "print('\\n'.join(row[::-1] for row in answer))", _some(lambda a: any(r != r[::-1] for r in a))),
+    wrong(
+        "mirrored",
+        "print('\\n'.join(row[::-1] for row in answer))",
+        _some(lambda a: any(r != r[::-1] for r in a)),
+    ),
     wrong("upside_down", "print('\\n'.join(answer[::-1]))", _some(lambda a: a != a[::-1])),
     wrong("row_missing", "print('\\n'.join(answer[:-1]))"),
-    wrong("other_sign", "print('\\n'.join(answer).replace('#', '*'))", _some(lambda a: any("#" in r for r in a))),
-    wrong("spread", "print('\\n'.join(' '.join(row) for row in answer))", _some(lambda a: any(len(r) > 1 for r in a))),
+    wrong(
+        "other_sign", "print('\\n'.join(answer).replace('#', '*'))", _some(lambda a: any("#" in r for r in a))
+    ),
+    wrong(
+        "spread",
+        "print('\\n'.join(' '.join(row) for row in answer))",
+        _some(lambda a: any(len(r) > 1 for r in a)),
+    ),
 ]
 
 REAL = [
@@ -134,9 +144,17 @@ REALS = [
     right("python_list", "print(answer)", _all(lambda a: len(a) > 1)),
     wrong("one_off", "print(*answer[:-1], answer[-1] + 0.01)"),
     wrong("one_missing", "print(*answer[:-1])"),
-    wrong("backwards", "print(*answer[::-1])", _some(lambda a: any(_off(x, y) for x, y in zip(a, a[::-1], strict=True)))),
+    wrong(
+        "backwards",
+        "print(*answer[::-1])",
+        _some(lambda a: any(_off(x, y) for x, y in zip(a, a[::-1], strict=True))),
+    ),
     wrong("one_nan", "print(*answer[:-1], 'nan')"),
-    wrong("two_decimals", "print(*(f'{x:.2f}' for x in answer))", _some(lambda a: any(_off(x, round(x, 2)) for x in a))),
+    wrong(
+        "two_decimals",
+        "print(*(f'{x:.2f}' for x in answer))",
+        _some(lambda a: any(_off(x, round(x, 2)) for x in a)),
+    ),
 ]
 
 ANSWER_WORD = [
@@ -159,7 +177,11 @@ NAME = [
     wrong("first_letter", "print(answer[:1])", _some(lambda a: len(a) > 1)),
     wrong("other_name", "print('Nobody')"),
     wrong("backwards", "print(answer[::-1])", _some(lambda a: a.casefold() != a[::-1].casefold())),
-    wrong("look_alike", "print(answer.translate({ord('a'): 'а', ord('e'): 'е'}))", _some(lambda a: "a" in a or "e" in a)),
+    wrong(
+        "look_alike",
+        "print(answer.translate({ord('a'): 'а', ord('e'): 'е'}))",
+        _some(lambda a: "a" in a or "e" in a),
+    ),
     wrong("none", "print(None)"),
 ]
 
@@ -214,7 +236,9 @@ LITERAL = [
 FREE_ORDER = [
     right("backwards", "print('\\n'.join(answer[::-1]))"),
     right("sorted", "print('\\n'.join(sorted(answer)))"),
-    wrong("duplicates_lost", "print('\\n'.join(dict.fromkeys(answer)))", _some(lambda a: len(set(a)) < len(a))),
+    wrong(
+        "duplicates_lost", "print('\\n'.join(dict.fromkeys(answer)))", _some(lambda a: len(set(a)) < len(a))
+    ),
     wrong("one_missing", "print('\\n'.join(answer[1:]))"),
     wrong("one_twice", "print('\\n'.join([*answer, answer[0]]))"),
     wrong("other_multiset", "print('\\n'.join([answer[0], *answer[:-1]]))", _some(lambda a: a[0] != a[-1])),

@@ -48,7 +48,9 @@ INT = [
     wrong("through_double", "return int(float(answer))", _some(lambda a: int(float(a)) != a)),
     wrong("negated", "return -answer", _some(lambda a: a != 0)),
     wrong("not_a_number", "return float('nan')"),
-    wrong("liar", "class Liar(int):\n    def __eq__(self, other):\n        return True\nreturn Liar(answer + 1)"),
+    wrong(
+        "liar", "class Liar(int):\n    def __eq__(self, other):\n        return True\nreturn Liar(answer + 1)"
+    ),
 ]
 
 LIST = [
@@ -71,7 +73,9 @@ LIST = [
         "return list(dict.fromkeys(answer))",
         _some(lambda a: all(isinstance(x, str | int) for x in a) and len(set(a)) < len(a)),
     ),
-    wrong("as_texts", "return [str(x) for x in answer]", _some(lambda a: any(not isinstance(x, str) for x in a))),
+    wrong(
+        "as_texts", "return [str(x) for x in answer]", _some(lambda a: any(not isinstance(x, str) for x in a))
+    ),
 ]
 
 MATRIX = [
@@ -80,8 +84,11 @@ MATRIX = [
     wrong("rows_swapped", "return answer[::-1]", _some(lambda a: a != a[::-1])),
     wrong("flat", "return [x for row in answer for x in row]", _some(bool)),
     wrong("row_missing", "return answer[1:]", _some(bool)),
-    wrong("rows_sorted", "return [sorted(row, reverse=True) for row in answer]",
-          _some(lambda a: any(r != sorted(r, reverse=True) for r in a))),
+    wrong(
+        "rows_sorted",
+        "return [sorted(row, reverse=True) for row in answer]",
+        _some(lambda a: any(r != sorted(r, reverse=True) for r in a)),
+    ),
     wrong("empty_row", "return [*answer, []]"),
 ]
 
@@ -153,7 +160,9 @@ FREE_ORDER = [
     right("tuple", "return tuple(answer)"),
     wrong("one_missing", "return answer[1:]", _some(bool)),
     wrong("one_twice", "return [*answer, *answer[:1]]", _some(bool)),
-    wrong("one_for_another", "return [answer[0], *answer[:-1]]", _some(lambda a: len(a) > 1 and a[0] != a[-1])),
+    wrong(
+        "one_for_another", "return [answer[0], *answer[:-1]]", _some(lambda a: len(a) > 1 and a[0] != a[-1])
+    ),
     wrong(
         "duplicates_lost",
         "return list(dict.fromkeys(map(str, answer)))",

@@ -190,9 +190,10 @@ def spiral(text: str) -> list[list[int]]:
     row, column, step_row, step_column = 0, 0, 0, 1
     for number in range(1, size * size + 1):
         grid[row][column] = number
-        if not (0 <= row + step_row < size and 0 <= column + step_column < size) or grid[row + step_row][
-            column + step_column
-        ]:
+        if (
+            not (0 <= row + step_row < size and 0 <= column + step_column < size)
+            or grid[row + step_row][column + step_column]
+        ):
             step_row, step_column = step_column, -step_row
         row, column = row + step_row, column + step_column
     return grid
@@ -229,13 +230,13 @@ def steps_down(text: str) -> list[str]:
 def checkerboard(text: str) -> list[str]:
     """Draw a board."""
     size = int(text)
-    return ["".join("#." [(row + column) % 2] for column in range(size)) for row in range(size)]
+    return ["".join("#."[(row + column) % 2] for column in range(size)) for row in range(size)]
 
 
 def board_inverted(text: str) -> list[str]:
     """Begin with the other colour."""
     size = int(text)
-    return ["".join(".#" [(row + column) % 2] for column in range(size)) for row in range(size)]
+    return ["".join(".#"[(row + column) % 2] for column in range(size)) for row in range(size)]
 
 
 def frame(text: str) -> list[str]:
@@ -272,7 +273,10 @@ def city_distance(text: str) -> float:
 def growth(text: str) -> float:
     """Compound interest."""
     capital, rate, years = text.split()
-    return float(capital) * (1 + float(rate) / 100) ** int(years)
+    capital_at_end = float(capital)
+    for _ in range(int(years)):
+        capital_at_end *= 1 + float(rate) / 100
+    return capital_at_end
 
 
 def simple_interest(text: str) -> float:

@@ -4,8 +4,8 @@
 such file at all is an error that names file and field.
 """
 
-from service.audit.sources.loading import FORMATS, Companions, load
+from service.audit.sources.loading import BUILTIN, FORMATS, Companions, builtin, load
 from service.audit.sources.rollouts import Labelling
 from service.audit.sources.rows import SourceError
 
-__all__ = ["FORMATS", "Companions", "Labelling", "SourceError", "load"]
+__all__ = ["BUILTIN", "FORMATS", "Companions", "Labelling", "SourceError", "builtin", "load"]

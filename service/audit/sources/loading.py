@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from importlib import resources
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
+BUILTIN = "builtin"
 FORMATS = ("auto", "labelled", *ROW_FORMATS, "rollouts")
 
 
@@ -77,6 +79,14 @@ def load(paths: Sequence[Path], form: str, companions: Companions) -> Loaded:
     unused = [name for name, (_, used) in extra.items() if not used]
     loaded.left.extend(Left(name, "its problem is in no file of the source") for name in unused)
     _make_distinct(loaded)
+    return loaded
+
+
+def builtin() -> Loaded:
+    """Load the set that comes with this project."""
+    loaded = Loaded(BUILTIN)
+    with resources.as_file(resources.files("service.audit") / "builtin" / "set.jsonl") as path:
+        _labelled(path, loaded)
     return loaded
 
 
