@@ -261,7 +261,7 @@ def mean_by_integers(text: str) -> float:
 def distance(text: str) -> float:
     """Measure from point to point."""
     a, b, c, d = map(float, text.split())
-    return ((a - c) ** 2 + (b - d) ** 2) ** 0.5
+    return float(((a - c) ** 2 + (b - d) ** 2) ** 0.5)
 
 
 def city_distance(text: str) -> float:
