@@ -7,6 +7,7 @@
     │   ├── MalformedBodyError          400  not JSON, or not the JSON this service reads
     │   ├── UnauthorizedError           401
     │   ├── UnknownProblemError         404  lists the missing ids
+    │   ├── UnknownAuditError           404
     │   ├── SlowBodyError               408
     │   ├── BodyTooLargeError           413
     │   ├── UnsupportedContentError     415  content type or content encoding
@@ -88,6 +89,14 @@ class UnknownProblemError(ClientError):
     def detail(self) -> ProblemDetail:
         """Return the error with the list of missing ids, complete: a client stores them all and repeats."""
         return super().detail().model_copy(update={"missing": self.missing})
+
+
+class UnknownAuditError(ClientError):
+    """There is no such audit, or its report was dropped."""
+
+    status = 404
+    type = "unknown-audit"
+    title = "Unknown audit"
 
 
 class SlowBodyError(ClientError):

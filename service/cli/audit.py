@@ -110,7 +110,7 @@ def run(  # noqa: PLR0913 -- one parameter per flag
         raise UnusableError(str(error)) from error
     if html_file is not None:
         # Plotting takes a second to import, and only this needs it.
-        from service.audit.page import rendered  # noqa: PLC0415
+        from service.audit.page.report_page import rendered  # noqa: PLC0415
 
         _write(html_file, rendered(report))
     if json_file is not None:

@@ -12,6 +12,8 @@ from fastapi import FastAPI
 from comparators import PROFILES
 from sandbox import SandboxSettings, SandboxUnavailableError, languages
 from service.http import openapi, problem_answers
+from service.http.audit_routes import audit_router
+from service.http.audits.jobs import Audits
 from service.http.compression import CompressionMiddleware
 from service.http.middleware import ApiKeyMiddleware, RequestContextMiddleware
 from service.http.reading import BodyReading
@@ -45,6 +47,7 @@ def create_app(settings: Settings, worker_command: Sequence[str] = WORKER_COMMAN
         finally:
             await services.queue.close()
             await services.reading.close()
+            await services.audits.close()
 
     app = FastAPI(
         title="MicroCoder-Evaluator",
@@ -56,6 +59,7 @@ def create_app(settings: Settings, worker_command: Sequence[str] = WORKER_COMMAN
         redirect_slashes=False,
     )
     app.include_router(router)
+    app.include_router(audit_router)
     problem_answers.install(app)
     openapi.install(app)
     # The last one added is the outermost: ids and logs also for what the others answer.
@@ -86,4 +90,5 @@ async def _services(settings: Settings, worker_command: Sequence[str]) -> Servic
         queue=LocalQueue(settings, worker_command),
         reading=BodyReading(rules),
         languages=known,
+        audits=Audits(settings, rules),
     )

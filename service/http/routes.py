@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine
 
     from sandbox import Language
+    from service.http.audits.jobs import Audits
     from service.http.reading import BodyReading
     from service.intake import Shape
     from service.queue.local_queue import LocalQueue
@@ -46,6 +47,7 @@ class Services:
     queue: LocalQueue
     reading: BodyReading
     languages: list[Language]
+    audits: Audits
 
 
 class Readiness(BaseModel):

@@ -51,7 +51,7 @@ def rates_plot(profiles: Sequence[ProfileReport], name: RateName) -> Markup:
                 continue
             colour = GOOD if rate.count == 0 else BAD
             axes.plot([100 * rate.low, 100 * rate.high], [row, row], color=colour, linewidth=2)
-            axes.plot([100 * rate.rate], [row], "o", color=colour, markersize=7)
+            axes.plot([100 * rate.rate], [row], "o", color=colour, markersize=7, clip_on=False)
             axes.annotate(
                 f"{100 * rate.rate:.1f} %",
                 (100 * rate.high, row),
