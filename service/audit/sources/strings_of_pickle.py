@@ -90,8 +90,12 @@ class _Reader:
             self._memo[argument] = self._stack[-1]
         elif name in _GETS:
             self._stack.append(self._known(argument))
-        elif name in {"APPEND", "APPENDS"}:
-            self._append(name)
+        elif name == "LIST":
+            self._stack.append(self._since_mark())
+        elif name == "APPENDS":
+            self._extend(self._since_mark())
+        elif name == "APPEND":
+            self._extend([self._stack.pop()])
         elif name not in _IGNORED:
             raise UnsafeStreamError(f"holds more than text: {name} was refused")
 
@@ -102,13 +106,14 @@ class _Reader:
             raise UnsafeStreamError("names something twice that is no text")
         return value
 
-    def _append(self, name: str) -> None:
-        start = len(self._stack) - 1
-        if name == "APPENDS":
-            start = max(index for index, value in enumerate(self._stack) if value is _MARK)
-        added = [value for value in self._stack[start:] if value is not _MARK]
+    def _since_mark(self) -> list[Any]:
+        start = max(index for index, value in enumerate(self._stack) if value is _MARK)
+        found = self._stack[start + 1 :]
         del self._stack[start:]
+        return found
+
+    def _extend(self, added: list[Any]) -> None:
         target = self._stack[-1]
-        if not isinstance(target, list) or any(value is _MARK for value in self._stack[start:]):
+        if not isinstance(target, list) or _MARK in added:
             raise UnsafeStreamError("adds to something that is no list")
         target.extend(added)
