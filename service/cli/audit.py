@@ -103,6 +103,10 @@ def run(  # noqa: PLR0913 -- one parameter per flag
     if gate and GATED_PROFILE not in plan.profiles:
         raise click.UsageError(f"--gate looks at profile {GATED_PROFILE}, which --profile leaves out")
     companions = Companions(submissions, problems, Labelling(reward_field, accept_from))
+    for path in (json_file, html_file):
+        # Known before all programs are run, not after.
+        if path is not None and not path.parent.is_dir():
+            raise UnusableError(f"{path.parent}: is no folder, so {path.name} cannot be written there")
     try:
         loaded = load(list(sources), form, companions) if sources else builtin()
         report = _measured(loaded, quiet(settings), plan)

@@ -177,7 +177,7 @@ def test_rollouts_are_labelled_by_their_rewards(tmp_path: Path) -> None:
 
 
 def test_rollouts_may_name_problems_of_another_file(tmp_path: Path) -> None:
-    chat = [{"role": "assistant", "content": "print(2)"}]
+    chat: Any = [{"role": "assistant", "content": "print(2)"}]
     rows = [
         {"completion": chat, "my_reward": 1, "problem_id": "7"},
         {"completion": chat, "my_reward": 0, "problem_id": "8"},

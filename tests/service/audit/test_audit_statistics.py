@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.audit.statistics import cohen_kappa, mcnemar, wilson
@@ -27,6 +27,7 @@ def test_wilson_intervals_are_those_of_tables(successes: int, trials: int, low: 
     assert wilson(successes, trials) == pytest.approx((low, high), abs=5e-5)
 
 
+@settings(deadline=None)
 @given(st.integers(1, 10_000).flatmap(lambda n: st.tuples(st.integers(1, n), st.just(n))))
 def test_wilson_bounds_are_where_the_score_test_turns(counts: tuple[int, int]) -> None:
     """At each inner bound p, the observed share lies exactly z standard errors of p away."""
