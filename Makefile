@@ -4,7 +4,7 @@ HOST ?= 127.0.0.1
 PYTHON_FILES := comparators sandbox service trainer_client tests benchmarks scripts
 LOCKED := $(wildcard requirements/*.txt) pyproject.toml scripts/setup sandbox/harness/helper.c
 
-.PHONY: serve test lint type bench format lock clean help
+.PHONY: serve test lint type audit bench format lock clean help
 
 help: ## list the verbs
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -21,6 +21,9 @@ lint: .venv/.dev ## check style
 
 type: .venv/.dev ## check types
 	.venv/bin/mypy
+
+audit: .venv/.service ## measure accuracy on the built-in set; fails on any wrong verdict
+	.venv/bin/microcoder audit --gate
 
 bench: .venv/.dev ## measure speed on this machine, as ratios
 	.venv/bin/python -m benchmarks.sandbox

@@ -158,7 +158,7 @@ def test_verl_rows_hold_tests_and_take_programs_from_another_file(tmp_path: Path
 
 
 def test_rollouts_are_labelled_by_their_rewards(tmp_path: Path) -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"output": "```python\nprint(2)\n```", "score": 1.0, "gts": json.dumps(LISTS), "step": 3},
         {"output": "none", "score": 0.5, "gts": json.dumps(LISTS), "step": 3},
         {"output": "none", "score": None, "gts": json.dumps(LISTS), "step": 3},
