@@ -22,8 +22,7 @@ RIGHT = Truth.of(accept=True)
 
 def livecodebench(row: Row) -> RowProblem:
     """Read a LiveCodeBench row: public and hidden tests; ``code_list`` and ``graded_list`` where it was evaluated."""
-    cases = list(row.decoded("public_test_cases")) if "public_test_cases" in row else []
-    cases += _private(row)
+    cases = row.listed("public_test_cases") + _private(row)
     fields, is_call = tests_of_cases(row, "private_test_cases", cases)
     function = None
     if is_call:
@@ -31,7 +30,7 @@ def livecodebench(row: Row) -> RowProblem:
         function = metadata.get("func_name") if isinstance(metadata, dict) else None
         if not isinstance(function, str):
             raise row.bad("metadata.func_name", "is missing")
-    codes, grades = row.get("code_list", []), row.get("graded_list", [])
+    codes, grades = row.listed("code_list"), row.listed("graded_list")
     if len(codes) != len(grades):
         raise row.bad("graded_list", f"has {len(grades)} entries for {len(codes)} in code_list")
     programs = [
@@ -59,9 +58,9 @@ def _private(row: Row) -> list[Any]:
 def apps(row: Row) -> RowProblem:
     """Read a row of APPS or TACO: ``input_output``, and ``solutions`` that are right."""
     fields, function = tests_of_lists(row, "input_output", row.decoded("input_output"))
-    solutions = row.decoded("solutions") if row.get("solutions") else []
     programs = [
-        Program(f"solutions[{index}]", str(code), None, RIGHT) for index, code in enumerate(solutions)
+        Program(f"solutions[{index}]", str(code), None, RIGHT)
+        for index, code in enumerate(row.listed("solutions"))
     ]
     name = row.first("problem_id", "id", "url", "name") or str(row.index)
     return RowProblem(name, fields, programs, function)
@@ -80,9 +79,8 @@ def humaneval(row: Row) -> RowProblem:
 
 def mbpp(row: Row) -> RowProblem:
     """Read an MBPP row: assertions after a set-up, and the ``code`` that is right."""
-    statements = [*row.get("test_list", []), *row.get("challenge_test_list", [])]
-    imports = row.get("test_imports", [])
-    setup = row.get("test_setup_code", "") or "\n".join(map(str, imports))
+    statements = row.listed("test_list") + row.listed("challenge_test_list")
+    setup = row.get("test_setup_code", "") or "\n".join(map(str, row.listed("test_imports")))
     programs = [Program("code", row.text("code"), None, RIGHT)] if "code" in row else []
     name = row.first("task_id", "id") or str(row.index)
     return RowProblem(name, asserted(str(setup), list(map(str, statements))), programs)

@@ -47,6 +47,13 @@ class Row:
             raise self.bad(name, "is missing")
         return self.json_of(name, value) if isinstance(value, str) else value
 
+    def listed(self, name: str) -> list[Any]:
+        """Return a field that is a list, or JSON text of one; an empty one where it is missing. Raises SourceError."""
+        value = self.decoded(name) if self.get(name) else []
+        if not isinstance(value, list):
+            raise self.bad(name, "must be a list")
+        return value
+
     def json_of(self, name: str, text: str) -> Any:
         """Return the value of a JSON text found in field ``name``. Raises SourceError."""
         try:

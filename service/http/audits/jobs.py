@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 # Each holds its items in a process of its own.
 MAX_HELD = 4
 RETRY_AFTER_S = 30.0
+JUDGING = ("sandbox", "python", "workers", "isolation", "log_level", "log_format")
 
 
 class Audits:
@@ -31,16 +32,22 @@ class Audits:
 
     def __init__(self, settings: Settings, rules: Rules) -> None:
         self._stack = ExitStack()
-        folder = settings.audit_dir
-        if folder is None:
-            folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="microcoder-audits-")))
-        self.store = ReportStore(folder, settings.audit_reports)
-        self._setup = Setup(settings=settings.model_dump(mode="json", exclude={"api_keys"}), rules=rules)
+        self._folder = settings.audit_dir
+        self._kept = settings.audit_reports
+        self._setup = Setup(settings=settings.model_dump(mode="json", include=_lent(settings)), rules=rules)
         self._turn = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
         self._starting = 0
         self._live: dict[str, _Live] = {}
         self._log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("service.audit")
+
+    @property
+    def store(self) -> ReportStore:
+        """Return where reports are; a folder of its own is made when first needed."""
+        if self._folder is None:
+            made = tempfile.TemporaryDirectory(prefix="microcoder-audits-")
+            self._folder = Path(self._stack.enter_context(made))
+        return ReportStore(self._folder, self._kept)
 
     async def start(self, body: list[bytes]) -> JobStatus:
         """Validate a request and let it wait for its turn.
@@ -133,6 +140,15 @@ class Audits:
         """Return how far an audit is; None where there is no such."""
         live = self._live.get(job_id)
         return self.store.status(job_id) if live is None else live.status
+
+
+def _lent(settings: Settings) -> set[str]:
+    """Return the settings that judging needs: neither keys nor what concerns clients."""
+    return {
+        name
+        for name in type(settings).model_fields
+        if name in JUDGING or name.startswith(("default_", "max_"))
+    }
 
 
 class _Live:
