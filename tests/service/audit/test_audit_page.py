@@ -40,7 +40,7 @@ def browser() -> Iterator[Browser]:
 def page_file(tmp_path_factory: pytest.TempPathFactory, report: Report) -> Path:
     """Give the page of a report, one of whose programs printed a page of its own."""
     hostile = report.disagreements[0].model_copy(
-        update={"id": HOSTILE, "expected": "1 2\n", "actual": HOSTILE, "truth": "reject"}
+        update={"id": HOSTILE + "x" * 90, "expected": "1 2\n", "actual": HOSTILE, "truth": "reject"}
     )
     path = tmp_path_factory.mktemp("page") / "report.html"
     path.write_text(rendered(report.model_copy(update={"disagreements": [*report.disagreements, hostile]})))
@@ -134,6 +134,7 @@ def test_it_is_readable_at_phone_width(page: Page) -> None:
     """Nothing makes the page itself wider than the screen, and no text is small."""
     page.locator("button.more").first.click()
     assert page.evaluate("document.documentElement.scrollWidth") == 360
+    assert page.locator("#table").evaluate("table => table.parentElement.scrollWidth") <= 360
     sizes: list[float] = page.evaluate(
         "[...document.querySelectorAll('p, td, th, li, pre, small, figcaption')]"
         ".map(e => parseFloat(getComputedStyle(e).fontSize))"
