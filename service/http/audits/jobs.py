@@ -67,7 +67,7 @@ class Audits:
         finally:
             self._starting -= 1
         status = JobStatus(job_id=uuid.uuid4().hex, status="queued", total=total)
-        self.store.write_status(status)
+        self._keep(status)
         task = asyncio.create_task(self._follow(child, status))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -109,7 +109,7 @@ class Audits:
             live.change(status="failed", error="a fault of ours; the service's log tells it")
         finally:
             heart.cancel()
-            self.store.write_status(live.status)
+            self._keep(live.status)
             del self._live[status.job_id]
             await child.close()
 
@@ -133,8 +133,15 @@ class Audits:
     async def _beat(self, live: _Live) -> None:
         """Write the status down from time to time, for other services on the same folder."""
         while True:
-            self.store.write_status(live.status)
+            self._keep(live.status)
             await asyncio.sleep(HEARTBEAT_S)
+
+    def _keep(self, status: JobStatus) -> None:
+        try:
+            self.store.write_status(status)
+        except OSError:
+            # A full disk must not end an audit that runs.
+            self._log.exception("the status of an audit cannot be written", job_id=status.job_id)
 
     def status(self, job_id: str) -> JobStatus | None:
         """Return how far an audit is; None where there is no such."""
