@@ -21,7 +21,7 @@ from service.text import shortened
 from service.wire import CaseResult, Judgement, Verdict
 
 
-def evaluate(
+def evaluate(  # noqa: PLR0913 -- what is judged, where and how
     submission: wire.Submission,
     problem: wire.Problem,
     sandbox: Sandbox,

@@ -7,14 +7,15 @@ import os
 import platform
 import time
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib import resources
 from typing import TYPE_CHECKING
 
 from comparators import PROFILES
+from sandbox import SandboxSettings, SandboxUnavailableError, languages
 from service.audit.controls import ControlCounts, try_controls
-from service.audit.items import problem_digest
+from service.audit.items import Left, problem_digest
 from service.audit.measuring import Scored, measured, rate
 from service.audit.report import (
     Change,
@@ -32,6 +33,8 @@ from service.audit.report import (
 )
 from service.audit.runs import observed
 from service.audit.wording import headline
+from service.languages import PYTHON, every_name, fault
+from service.queue.offline import NoSandboxError
 from service.version import package_version
 from service.wire import Verdict
 
@@ -47,6 +50,7 @@ if TYPE_CHECKING:
 
 BASELINE = "livecodebench"
 DIGEST_CHARS = 16
+MAX_REASONS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +83,11 @@ async def audit(
         ValueError: there are no items.
 
     """
-    if not loaded.items:
-        raise ValueError("there is nothing to audit")
     started_s = time.perf_counter()
+    loaded = _judgeable(loaded, settings)
+    if not loaded.items:
+        reasons = "; ".join(f"{one.name}: {one.reason}" for one in loaded.left[:MAX_REASONS])
+        raise ValueError(f"there is nothing to audit{': ' if reasons else ''}{reasons}")
     observations, sandbox = await observed(loaded.items, settings, plan.repeats, on_progress)
     pairs = list(zip(loaded.items, observations, strict=True))
     scored = [Scored(item, found[0]) for item, found in pairs if found[0].verdict is not Verdict.IE]
@@ -112,6 +118,22 @@ async def audit(
         + sum(one.tries for one in counts) * len(plan.profiles),
         wall_time_s=round(time.perf_counter() - started_s, 3),
     )
+
+
+def _judgeable(loaded: Loaded, settings: Settings) -> Loaded:
+    """Leave out, by name and reason, what is in languages that cannot be judged here."""
+    if all(item.submission.language == PYTHON for item in loaded.items):
+        return loaded
+    try:
+        known = every_name(languages(SandboxSettings(kind=settings.sandbox, python=settings.python)))
+    except SandboxUnavailableError as error:
+        raise NoSandboxError(str(error)) from error
+    faults = [fault(item.submission.language, known, item.problem) for item in loaded.items]
+    pairs = list(zip(loaded.items, faults, strict=True))
+    left = [
+        Left(item.id, f"language {item.submission.language}: {reason}") for item, reason in pairs if reason
+    ]
+    return replace(loaded, items=[item for item, reason in pairs if not reason], left=[*loaded.left, *left])
 
 
 def comparators_digest() -> str:

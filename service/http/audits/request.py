@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 from pydantic_core import to_json
 
 from comparators import PROFILES
+from service import languages
 from service.audit.engine import Plan
 from service.audit.items import Item, Loaded, Truth
 from service.audit.sources import BUILTIN, builtin
@@ -145,9 +146,8 @@ class _Items:
             self._faults.add_all(error, row, where)
             return None
         submission = labelled.submission
-        if submission.language not in self._rules.languages:
-            known = ", ".join(self._rules.languages)
-            self._faults.add((*where, "submission", "language"), f"is none of those here: {known}")
+        if fault := languages.fault(submission.language, self._rules.languages, problem):
+            self._faults.add((*where, "submission", "language"), fault)
         if problem is None:
             if isinstance(raw, dict) and raw.get("problem") is None and submission.problem_id is not None:
                 self._missing[submission.problem_id] = None

@@ -145,6 +145,20 @@ def test_incomplete_data_never_looks_complete(audited: Callable[..., Report], ba
     assert [one.problem for one in report.suspects] == ["doubtful/mislabelled"]
 
 
+def test_languages_that_cannot_be_judged_here_are_left_out_by_name(audited: Callable[..., Report]) -> None:
+    problem = {"mode": "call", "entry_point": "f", "tests": [{"args": [1], "expected": 1}]}
+    programs = [
+        {"file": "py", "code": "def f(n): return n", "truth": "accept"},
+        {"file": "cpp", "code": "int f(int n) { return n; }", "language": "cpp", "truth": "accept"},
+    ]
+    report = audited([{"id": "p", "problem": problem, "submissions": programs}], controls=False)
+    assert [one.id for one in report.outcomes] == ["p/py"]
+    assert [(one.name, one.reason.partition(":")[0]) for one in report.completeness.skipped] == [
+        ("p/cpp", "language cpp")
+    ]
+    assert report.headline.startswith("Incomplete, 1 of 2")
+
+
 def test_profiles_and_controls_can_be_chosen(audited: Callable[..., Report], labelled_set: Rows) -> None:
     report = audited(labelled_set[1:2], profiles=("strict", "published"), controls=False)
     assert [one.name for one in report.profiles] == ["strict", "published"]
