@@ -1,19 +1,29 @@
 # Two commands are enough for a newcomer: `make serve` and `make test`. Each does all the set-up that it needs.
 PORT ?= 8000
 HOST ?= 127.0.0.1
-PYTHON_FILES := comparators sandbox service trainer_client tests benchmarks scripts
+PYTHON_FILES := comparators sandbox service trainer_client tests benchmarks deploy scripts
 LOCKED := $(wildcard requirements/*.txt) pyproject.toml scripts/setup sandbox/harness/helper.c
 
-.PHONY: serve test lint type audit bench format lock clean help
+# Of the sandbox's tests, those about what holds a program rather than about what it may say.
+HOLDING := $(addprefix tests/sandbox/test_,isolation.py limits.py leftovers.py system_calls.py call_forgeries.py)
+
+.PHONY: serve test test-docker images lint type audit bench format lock clean help
 
 help: ## list the verbs
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
 serve: .venv/.service ## judge programs on http://HOST:PORT (embedded queue: no Redis, no Docker)
 	@exec .venv/bin/microcoder serve --host $(HOST) --port $(PORT)
 
 test: .venv/.dev ## run all tests
 	.venv/bin/pytest
+
+images: ## build the images of the service and of --sandbox=docker
+	docker build --target programs --tag microcoder-programs:0.1.0 .
+	docker build --tag microcoder-evaluator:0.1.0 .
+
+test-docker: .venv/.dev images ## run the sandbox's tests with programs in containers (needs a Docker engine)
+	.venv/bin/pytest --sandbox docker $(HOLDING)
 
 lint: .venv/.dev ## check style
 	.venv/bin/ruff check $(PYTHON_FILES)

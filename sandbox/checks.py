@@ -29,10 +29,10 @@ def processes():
     except OSError:
         return set()
 print(os.getpid() > 1, outcome(lambda: socket.socket()), outcome(lambda: os.listdir("/root/.ssh")),
-      outcome(lambda: open("/etc/shadow")), outcome(lambda: open("/usr/probe", "w")), os.getuid(),
-      sorted(processes()), "".join(name for name in os.environ if "MICROCODER" in name or "KEY" in name))
+      outcome(lambda: open("/etc/shadow")), outcome(lambda: open("/usr/probe", "w")), os.getuid() > 0,
+      len(processes()), *(line for line in open("/proc/self/environ") if "SECRET" in line))
 """
-ANSWER = b"True refused refused refused refused 1000 [] \n"
+ANSWER = b"True refused refused refused refused True %d\n"
 FORKS = b"""
 import os, time
 made = 0
@@ -79,13 +79,15 @@ CHECKED = (
 )
 
 
-def check_isolation(session: Runs) -> None:
+def check_isolation(session: Runs, *, strangers: int = 0) -> None:
     """Let the probe find itself isolated and exceed each limit in ``session``, which holds PROGRAM.
+
+    ``strangers`` is how many processes it may see besides itself and the first one.
 
     Raises SandboxUnavailableError where it can do what it must not.
     """
     result = session.run(StdioInput(PROBE), LIMITS)
-    if result.stdout != ANSWER:
+    if result.stdout != ANSWER % strangers:
         raise SandboxUnavailableError(
             f"The jail does not isolate as it must: its probe printed {result.stdout!r} {result.stderr[-200:]!r}.",
             "Do not judge untrusted programs on this machine; report this output.",

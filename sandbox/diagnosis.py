@@ -14,7 +14,7 @@ KNOWN = (
     (
         ("clone", "operation not permitted"),
         "Making namespaces is forbidden: a container's seccomp profile or kernel.unprivileged_userns_clone=0.",
-        "Use a seccomp profile that allows clone, mount, umount2, pivot_root and sethostname, or set it to 1.",
+        "Use deploy/seccomp/worker.json (it allows clone, mount, umount2, pivot_root, sethostname), or set it to 1.",
     ),
     (
         ("clone", "permission denied"),
@@ -44,7 +44,7 @@ KNOWN = (
     (
         ("pivot_root", "operation not permitted"),
         "The container's seccomp profile forbids pivot_root.",
-        "Use a seccomp profile that allows clone, mount, umount2, pivot_root and sethostname.",
+        "Use deploy/seccomp/worker.json: it allows clone, mount, umount2, pivot_root and sethostname.",
     ),
     (
         ("mount", "operation not permitted"),
@@ -59,7 +59,7 @@ KNOWN = (
     (
         ("sethostname",),
         "The container's seccomp profile forbids sethostname.",
-        "Use a seccomp profile that allows clone, mount, umount2, pivot_root and sethostname.",
+        "Use deploy/seccomp/worker.json: it allows clone, mount, umount2, pivot_root and sethostname.",
     ),
 )
 

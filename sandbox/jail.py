@@ -32,6 +32,7 @@ OPEN_FILES = 256
 LIBRARIES = ("/usr/lib", "/usr/lib64", "/usr/lib32", "/usr/local/lib", "/usr/share/zoneinfo")
 TOOLS = ("/usr/bin/cat", "/usr/bin/echo", "/usr/bin/false", "/usr/bin/sleep", "/usr/bin/true")
 SIGCHLD_RULE = "rt_sigaction(signal, action) { signal != 17 || action == 0 }"
+LOADER_CACHE = "/etc/ld.so.cache"
 DEVICES = ("null", "zero", "full", "random", "urandom")
 # The only environment that programs see.
 ENVIRONMENT = {
@@ -212,6 +213,8 @@ def mounts(plan: JailPlan) -> list[MountPt]:
     links = {"/tmp": "/box/tmp", "/var/tmp": "/box/tmp", "/dev/shm": "/box/shm", "/dev/fd": "/proc/self/fd"}  # noqa: S108
     links |= {f"/dev/{name}": f"/proc/self/fd/{fd}" for fd, name in enumerate(("stdin", "stdout", "stderr"))}
     listed += [MountPt(src=target, dst=name, is_symlink=True) for name, target in links.items()]
+    # Interpreters outside the system's folders for libraries are found by it where there is no /proc for $ORIGIN.
+    listed += [_bind(path, path) for path in (LOADER_CACHE,) if Path(path).is_file()]
     passwd = f"box:x:{INNER_UID}:{INNER_UID}::/box/work:/bin/sh\n".encode()
     listed.append(MountPt(src_content=passwd, dst="/etc/passwd"))
     return listed

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from sandbox import checks
 from sandbox import interpreter as interpreters
@@ -17,10 +17,22 @@ from sandbox.interpreter import Interpreter
 from sandbox.language_data import CodeMarks, read_all
 from sandbox.launch import JailLauncher, Launcher, UnsafeLauncher
 from sandbox.session import ServedSession
-from sandbox.settings import Isolation, SandboxSettings
+from sandbox.settings import Isolation, SandboxKind, SandboxSettings
 from sandbox.toolchains import find
 from sandbox.warm_session import WarmSession, reusable
 from sandbox.zygotes import USUAL_MODULES, ForkingLauncher, Zygotes
+
+if TYPE_CHECKING:
+    from sandbox.docker_launch import DockerLauncher
+
+ISOLATIONS: dict[SandboxKind, str] = {
+    "nsjail": "nsjail",
+    "nsjail-cold": "nsjail",
+    "docker": "docker",
+    "unsafe-process": "none",
+}
+# Toolchains of other languages run in jails of this machine.
+PYTHON_ONLY = frozenset({"docker", "unsafe-process"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +84,19 @@ class Sandbox:
 
     def __init__(self, settings: SandboxSettings) -> None:
         self._settings = settings
-        self._interpreter = interpreters.probe(settings.python)
         self._proc = True
         self._zygotes: Zygotes | None = None
         self._why_cold = ""
-        self._cold: JailLauncher | UnsafeLauncher
-        if settings.kind == "unsafe-process":
-            self._cold = UnsafeLauncher(self._interpreter)
+        self._cold: JailLauncher | DockerLauncher | UnsafeLauncher
+        if settings.kind == "docker":
+            self.interpreter, self._cold = self._containers()
         else:
-            self._cold = self._first_that_works()
-        self._compilers = Compilers(settings, self._interpreter, proc=self._proc)
+            self.interpreter = interpreters.probe(settings.python)
+            if settings.kind == "unsafe-process":
+                self._cold = UnsafeLauncher(self.interpreter)
+            else:
+                self._cold = self._first_that_works()
+        self._compilers = Compilers(settings, self.interpreter, proc=self._proc)
         try:
             if settings.kind == "nsjail":
                 self._warm_up()
@@ -112,7 +127,7 @@ class Sandbox:
         Raises SandboxError; LanguageUnavailableError for a language, or a way to test it, that there is not.
         """
         if program.language != "python":
-            if self._settings.kind == "unsafe-process":
+            if self._settings.kind in PYTHON_ONLY:
                 raise LanguageUnavailableError(f"no such language without a jail: {program.language!r}")
             return self._compilers.session(program, limits)
         if self._zygotes is None:
@@ -144,16 +159,15 @@ class Sandbox:
 
     def describe(self) -> dict[str, Any]:
         """Return what a person who operates this wants to know of it, as JSON-like data."""
-        jailed = isinstance(self._cold, JailLauncher)
         description: dict[str, Any] = {
             "kind": self._settings.kind,
-            "isolation": "nsjail" if jailed else "none",
+            "isolation": ISOLATIONS[self._settings.kind],
             "warm": self._zygotes is not None,
             "memory": self._cold.memory_by,
             "processes": "cgroup" if self._cold.processes_by_group else "rlimit",
             "proc": self._proc,
-            "python": self._interpreter.version,
-            "numpy": self._interpreter.numpy,
+            "python": self.interpreter.version,
+            "numpy": self.interpreter.numpy,
         }
         if self._zygotes is not None:
             description["helper"] = "compiled" if self._zygotes.compiled else "python"
@@ -161,11 +175,25 @@ class Sandbox:
             description["why_cold"] = self._why_cold
         return description
 
+    def _containers(self) -> tuple[Interpreter, DockerLauncher]:
+        """Return a launcher of containers that have proved to isolate, and the interpreter in their image."""
+        # The engine's client is heavy, and only this kind of sandbox needs it.
+        from sandbox.docker_launch import DockerLauncher  # noqa: PLC0415
+
+        launcher = DockerLauncher(self._settings)
+        try:
+            with self._served(launcher, checks.PROGRAM, checks.LIMITS) as session:
+                checks.check_isolation(session, strangers=1)
+        except BaseException:
+            launcher.close()
+            raise
+        return launcher.interpreter, launcher
+
     def _first_that_works(self) -> JailLauncher:
         """Return a launcher of jails that have proved to isolate: with a /proc where the kernel lets us mount one."""
         message = ""
         for proc in (True, False):
-            launcher = JailLauncher(self._settings, self._interpreter, proc=proc)
+            launcher = JailLauncher(self._settings, self.interpreter, proc=proc)
             try:
                 with self._served(launcher, checks.PROGRAM, checks.LIMITS) as session:
                     checks.check_isolation(session)
@@ -185,7 +213,7 @@ class Sandbox:
         if platform.machine() != "x86_64":
             self._why_cold = f"no system call filter for zygotes on {platform.machine()}"
             return
-        zygotes = Zygotes(_zygote_launchers(self._settings, self._interpreter, proc=self._proc))
+        zygotes = Zygotes(_zygote_launchers(self._settings, self.interpreter, proc=self._proc))
         try:
             self._zygotes = zygotes
             ways: tuple[Isolation, ...] = ("reuse", "strict")
@@ -220,11 +248,15 @@ def open_sandbox(settings: SandboxSettings) -> Sandbox:
 
 def languages(settings: SandboxSettings) -> list[Language]:
     """Return the languages that programs may be written in. Raises SandboxUnavailableError."""
-    found = interpreters.probe(settings.python)
+    if settings.kind == "docker":
+        with Sandbox(settings) as opened:
+            found = opened.interpreter
+    else:
+        found = interpreters.probe(settings.python)
     name = "CPython" if found.implementation == "cpython" else found.implementation
     extra = ", numpy" if found.numpy else ""
     known = [Language("python", found.version, f"{name} {found.version}{extra}")]
-    return known if settings.kind == "unsafe-process" else [*known, *_compiled_languages()]
+    return known if settings.kind in PYTHON_ONLY else [*known, *_compiled_languages()]
 
 
 def _compiled_languages() -> list[Language]:

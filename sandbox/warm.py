@@ -45,6 +45,9 @@ class WarmProcess(ABC):
         try:
             fds = [self._stdin, stdout, stderr, theirs.fileno(), given, *self._further_descriptors()]
             zygote.start(forks.pack(self.operation, rules), fds)
+        except BaseException:
+            self.close()
+            raise
         finally:
             theirs.close()
             for fd in (given, stdout, stderr):

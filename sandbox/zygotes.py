@@ -165,8 +165,13 @@ class Forked:
         self._zygotes = zygotes
         self._zygote = zygote
         self.channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
+        try:
             zygote.start(SERVE, [theirs.fileno()])
+        except BaseException:
+            self.channel.close()
+            raise
+        finally:
+            theirs.close()
 
     @property
     def by_group(self) -> bool:

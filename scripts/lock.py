@@ -9,6 +9,7 @@ TARGETS = {
     "service": ["--extra", "service", "--extra", "audit", "pyproject.toml"],
     "dev": ["--extra", "service", "--extra", "audit", "--extra", "dev", "pyproject.toml"],
     "programs": ["requirements/programs.in"],
+    "build": ["requirements/build.in"],
 }
 
 

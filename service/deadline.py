@@ -23,7 +23,7 @@ COMPILING_S = 240.0
 def deadline_s(problem: Problem, defaults: Limits, language: str = PYTHON) -> float:
     """Return the sum of all tests' wall limits, every run and the checker's counted, and a margin."""
     usual_wall_s = effective(defaults, problem.limits).wall_time_s
-    total_s = MARGIN_S if language == PYTHON else MARGIN_S + COMPILING_S
+    total_s = MARGIN_S + compiling_s(language)
     for test in problem.tests:
         wall_s = usual_wall_s
         if test.limits is not None:
@@ -32,3 +32,8 @@ def deadline_s(problem: Problem, defaults: Limits, language: str = PYTHON) -> fl
         if problem.comparison.checker is not None:
             total_s += CHECKER_LIMITS.wall_time_s + OVERHEAD_PER_RUN_S
     return total_s
+
+
+def compiling_s(language: str) -> float:
+    """Return how long a program's compiler can take at most."""
+    return 0.0 if language == PYTHON else COMPILING_S

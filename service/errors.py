@@ -8,11 +8,14 @@
     │   ├── UnauthorizedError           401
     │   ├── UnknownProblemError         404  lists the missing ids
     │   ├── UnknownAuditError           404
+    │   ├── UnknownJobError             404
+    │   ├── ProblemConflictError        409  another content holds the id
     │   ├── SlowBodyError               408
     │   ├── BodyTooLargeError           413
     │   ├── UnsupportedContentError     415  content type or content encoding
     │   └── InvalidFieldsError          422  names each field
     ├── QueueFullError              429  with Retry-After
+    ├── RateLimitedError            429  with Retry-After
     ├── NotReadyError               503  with Retry-After
     └── WorkerLostError             a worker process died or hung; never leaves the queue
 
@@ -89,6 +92,30 @@ class UnknownProblemError(ClientError):
     def detail(self) -> ProblemDetail:
         """Return the error with the list of missing ids, complete: a client stores them all and repeats."""
         return super().detail().model_copy(update={"missing": self.missing})
+
+
+class UnknownJobError(ClientError):
+    """There is no such job, or its results have expired."""
+
+    status = 404
+    type = "unknown-job"
+    title = "Unknown job"
+
+    def __init__(self, job_id: str) -> None:
+        super().__init__(f"no job {job_id!r} is known here; results are kept for a limited time")
+
+
+class ProblemConflictError(ClientError):
+    """Another problem is stored under this id."""
+
+    status = 409
+    type = "problem-conflict"
+    title = "Another problem has this id"
+
+    def __init__(self, problem_id: str) -> None:
+        super().__init__(
+            f"another content is stored as {problem_id!r}; delete it first, or choose another id"
+        )
 
 
 class UnknownAuditError(ClientError):
@@ -170,6 +197,14 @@ class QueueFullError(_RetryableError):
     status = 429
     type = "queue-full"
     title = "The queue is full"
+
+
+class RateLimitedError(_RetryableError):
+    """The caller's API key is used more than it may be."""
+
+    status = 429
+    type = "rate-limited"
+    title = "Too many requests"
 
 
 class NotReadyError(_RetryableError):

@@ -26,7 +26,7 @@ from pydantic import (
 )
 
 from service.errors import MalformedBodyError
-from service.intake import parsed
+from service.json_text import parsed
 from service.packages import PackageError, is_package, load_package
 from service.wire import Batch, Options, Problem, Submission, Verdict
 

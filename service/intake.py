@@ -1,48 +1,48 @@
-r"""From a request's body to validated submissions, each ready to be sent to a worker.
+"""From a request's body to validated submissions, each ready to be sent to a worker.
 
 The body is parsed once, every problem is validated once however often the batch repeats it, and what comes
 out is JSON again: the service hands bytes on and never holds a batch as Python objects. Errors name the field
-as a path in the body, such as ``submissions.7.problem.tests.3.expected``.
-
-JSON is read as RFC 8259 has it, and stricter where leniency would hide a mistake: a repeated key is refused,
-since one of its two values would be dropped silently, and so are NaN, Infinity and numbers that overflow to
-them, integers of more than 4,300 digits and nesting beyond 200 levels. A lone surrogate (``"\\ud800"``),
-which UTF-8 cannot carry and which a model's broken output may contain, is read as ``wire.NO_CHARACTER``: one
-garbled sample must not refuse a whole batch. A program with one does not compile.
+as a path in the body, such as ``submissions.7.problem.tests.3.expected``. :mod:`service.json_text` says
+how JSON is read.
 """
 
 from __future__ import annotations
 
 import hashlib
-import re
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-import jiter
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import to_json
 
 from service import languages
-from service.deadline import deadline_s
+from service.deadline import compiling_s, deadline_s
 from service.errors import MalformedBodyError, UnknownProblemError
 from service.fields import Faults, Path
+from service.json_text import parsed
 from service.limits import Defaults
-from service.wire import Batch, Isolation, Limits, Options, Priority, Problem, Submission
+from service.wire import (
+    Batch,
+    Isolation,
+    Limits,
+    Options,
+    Priority,
+    Problem,
+    Submission,
+    canonical_json,
+    digest_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from service.processes.frames import Blob
 
-Shape = Literal["single", "batch"]
+Shape = Literal["single", "batch", "problem"]
 
 _PROBLEM: TypeAdapter[Problem] = TypeAdapter(Problem)
 _PLACEHOLDER = _PROBLEM.validate_python({"mode": "assert", "tests": [{"code": ""}]})
-_ESCAPE = re.compile(
-    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
-    re.DOTALL,
-)
 
 
 class Rules(BaseModel):
@@ -62,7 +62,11 @@ class Item:
     """One submission of a request.
 
     ``submission`` is its JSON with the problem left out and ``problem_id`` set to ``problem``, the key of its
-    problem. ``deadline_s`` is the longest that judging it can take when nothing is wrong with us.
+    problem. ``deadline_s`` is the longest that judging it can take when nothing is wrong with us. ``program``
+    is equal for submissions that differ in nothing but id, priority and problem.
+
+    One that names a stored problem has its id in ``stored`` and neither key nor tests nor deadline until
+    :meth:`Intake.resolved` looks them up.
     """
 
     index: int
@@ -72,6 +76,9 @@ class Item:
     tests: int
     deadline_s: float
     options: Options
+    language: str = "python"
+    program: str = ""
+    stored: str | None = None
 
     @property
     def priority(self) -> Priority:
@@ -86,51 +93,75 @@ class Intake:
     items: list[Item]
     problems: Mapping[str, Blob]
 
+    @property
+    def named(self) -> list[str]:
+        """Return the ids of the stored problems that submissions name, each once."""
+        return list(dict.fromkeys(item.stored for item in self.items if item.stored is not None))
+
+    def resolved(self, known: Mapping[str, Known], shape: Shape) -> Intake:
+        """Return the intake with ``known`` stored problems looked up.
+
+        Raises:
+            UnknownProblemError: submissions name others.
+            InvalidFieldsError: a submission's language is none that its problem can be tested in.
+
+        """
+        missing = [name for name in self.named if name not in known]
+        if missing:
+            raise UnknownProblemError(missing)
+        faults = Faults()
+        for item in self.items:
+            stored = known.get(item.stored or "")
+            if stored and (fault := languages.fault(item.language, [item.language], stored)):
+                where: Path = () if shape == "single" else ("submissions", item.index)
+                faults.add((*where, "language"), fault)
+        faults.raise_if_any()
+        contents = {one.key: one.content for one in known.values() if one.content is not None}
+        return Intake(
+            [item if item.stored is None else _looked_up(item, known[item.stored]) for item in self.items],
+            {**self.problems, **contents},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A stored problem as submissions need it; ``content`` is None where workers fetch it themselves."""
+
+    key: str
+    mode: str
+    prelude: bool
+    tests: int
+    deadline_s: float
+    content: Blob | None = None
+
+
+def _looked_up(item: Item, known: Known) -> Item:
+    longest_s = known.deadline_s + compiling_s(item.language)
+    return replace(item, problem=known.key, tests=known.tests, deadline_s=longest_s)
+
 
 def take_in(body: bytes, shape: Shape, rules: Rules) -> Intake:
-    """Validate a body: one submission, or a batch of them.
+    """Validate a body: one submission, a batch of them, or a problem.
+
+    A problem comes out as the one item of its intake, its content's digest being the id and the content
+    itself, in canonical JSON, in ``problems``.
 
     Raises:
         MalformedBodyError: it is no JSON object.
         InvalidFieldsError: fields are invalid.
-        UnknownProblemError: submissions name problems that are not stored here.
 
     """
     data = parsed(body)
     if not isinstance(data, dict):
         raise MalformedBodyError("the body must be a JSON object")
-    return _Reading(rules).batch(data) if shape == "batch" else _Reading(rules).single(data)
-
-
-def parsed(body: bytes) -> Any:
-    """Return the value of a JSON text.
-
-    Raises:
-        MalformedBodyError: it is none, or breaks a rule named in this module's docstring.
-
-    """
-    try:
-        return _load(body)
-    except ValueError as error:
-        if "hex escape" not in str(error):
-            raise _malformed(error) from None
-    try:
-        return _load(_ESCAPE.sub(lambda found: rb"\uffff" if found[1] else found[0], body))
-    except ValueError as error:
-        raise _malformed(error) from None
-
-
-def _load(body: bytes) -> Any:
-    return jiter.from_json(body, allow_inf_nan=False, cache_mode="keys", catch_duplicate_keys=True)
-
-
-def _malformed(error: ValueError) -> MalformedBodyError:
-    reason = str(error)
-    if "recursion limit" in reason:
-        reason = "it nests deeper than 200 levels" + reason.removeprefix("recursion limit exceeded")
-    if "number out of range" in reason:
-        reason = "an integer has more than 4300 digits" + reason.removeprefix("number out of range")
-    return MalformedBodyError(f"the body is no JSON that is read here: {reason}")
+    reading = _Reading(rules)
+    match shape:
+        case "batch":
+            return reading.batch(data)
+        case "problem":
+            return reading.problem(data)
+        case _:
+            return reading.single(data)
 
 
 class _Reading:
@@ -146,6 +177,22 @@ class _Reading:
     def single(self, data: dict[str, Any]) -> Intake:
         submission, key = self._submission(data, ())
         return self._intake([(submission, key)], None)
+
+    def problem(self, data: dict[str, Any]) -> Intake:
+        canonical = canonical_json(data)
+        key = self._problem(data, (), canonical)
+        self._faults.raise_if_any()
+        problem = self._valid(key)
+        item = Item(
+            index=0,
+            id=digest_of(canonical),
+            submission=to_json({"mode": problem.mode, "prelude": bool(problem.prelude)}),
+            problem=key,
+            tests=len(problem.tests),
+            deadline_s=deadline_s(problem, self._rules.defaults),
+            options=Options(),
+        )
+        return Intake([item], self._json)
 
     def batch(self, data: dict[str, Any]) -> Intake:
         rows = data.get("submissions")
@@ -182,8 +229,8 @@ class _Reading:
             self._faults.add((*where, "language"), fault)
         return submission, key
 
-    def _problem(self, raw: Any, where: Path) -> str:
-        text = to_json(raw, inf_nan_mode="constants")
+    def _problem(self, raw: Any, where: Path, text: bytes | None = None) -> str:
+        text = text if text is not None else to_json(raw, inf_nan_mode="constants")
         key = hashlib.blake2b(text, digest_size=16).hexdigest()
         if key not in self._problems:
             self._json[key] = text
@@ -203,29 +250,45 @@ class _Reading:
     def _intake(self, found: list[tuple[Submission | None, str]], options: Options | None) -> Intake:
         self._faults.raise_if_any()
         submissions = [(submission, key) for submission, key in found if submission is not None]
-        missing = dict.fromkeys(one.problem_id for one, _ in submissions if one.problem_id is not None)
-        if missing:
-            raise UnknownProblemError(list(missing))
         return Intake(
             [self._item(index, one, key, options) for index, (one, key) in enumerate(submissions)], self._json
         )
 
-    def _item(self, index: int, submission: Submission, key: str, options: Options | None) -> Item:
+    def _valid(self, key: str) -> Problem:
         problem = self._problems[key]
         assert not isinstance(problem, ValidationError)  # noqa: S101 -- errors have been raised before
+        return problem
+
+    def _item(self, index: int, submission: Submission, key: str, options: Options | None) -> Item:
         chosen = submission.options or options or Options()
         if "isolation" not in chosen.model_fields_set:
             chosen = chosen.model_copy(update={"isolation": self._rules.isolation})
         name = submission.id or uuid.uuid4().hex
         stripped = submission.model_copy(
-            update={"id": name, "problem": None, "problem_id": key, "options": None}
+            update={
+                "id": name,
+                "problem": None,
+                "problem_id": submission.problem_id or key,
+                "options": None,
+            }
         )
+        problem = self._valid(key) if key else None
         return Item(
             index=index,
             id=name,
             submission=stripped.model_dump_json(exclude_none=True).encode(),
             problem=key,
-            tests=len(problem.tests),
-            deadline_s=deadline_s(problem, self._rules.defaults, submission.language),
+            tests=len(problem.tests) if problem else 0,
+            deadline_s=deadline_s(problem, self._rules.defaults, submission.language) if problem else 0.0,
             options=chosen,
+            language=submission.language,
+            program=_program_of(submission, chosen),
+            stored=submission.problem_id,
         )
+
+
+def _program_of(submission: Submission, options: Options) -> str:
+    """Return a digest of all that a judgement depends on but the problem: named fields only are left out."""
+    program = submission.model_dump_json(exclude={"id", "problem", "problem_id", "options"})
+    chosen = options.model_dump_json(exclude={"priority"})
+    return hashlib.blake2b(f"{program}\n{chosen}".encode(), digest_size=16).hexdigest()

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sandbox import Language
-    from service.wire import Problem
 
 PYTHON = "python"
+
+
+class Tested(Protocol):
+    """What matters of a problem: its mode, and whether it has a prelude."""
+
+    @property
+    def mode(self) -> str:
+        """Return how tests drive the program."""
+        ...
+
+    @property
+    def prelude(self) -> object:
+        """Return something true where there is one."""
+        ...
 
 
 def listed(languages: Sequence[Language]) -> list[dict[str, Any]]:
@@ -32,7 +45,7 @@ def every_name(languages: Sequence[Language]) -> list[str]:
     return [name for one in languages for name in (one.name, *one.aliases)]
 
 
-def fault(language: str, known: Sequence[str], problem: Problem | None) -> str | None:
+def fault(language: str, known: Sequence[str], problem: Tested | None) -> str | None:
     """Return what is wrong with ``language`` for a submission to ``problem``, or None.
 
     ``known`` are the names and aliases of this machine's languages; a problem of None is not known yet.

@@ -2,18 +2,29 @@
 
 Every setting is a field, an environment variable ``MICROCODER_<FIELD>`` and, but for the API keys, a flag of
 ``microcoder serve``. API keys have no flag because command lines are visible to every user of a machine.
+Where ``MICROCODER_SECRETS_DIR`` names folders (separated by ``:``), a file ``microcoder_<field>`` in one of them is
+read too, as secrets are mounted into containers; the environment wins over it, a later folder over an earlier one.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, SecretStr, field_validator, model_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic_settings import (
+    BaseSettings,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SecretsSettingsSource,
+    SettingsConfigDict,
+)
 
+from sandbox.settings import DOCKER_IMAGE
+from service.keys.ring import ApiKey, KeyFile, KeyLimits, KeyRing
 from service.limits import Defaults
 from service.wire import (
     DEFAULT_CPU_TIME_S,
@@ -27,10 +38,10 @@ from service.wire import (
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["json", "console"]
-SandboxKind = Literal["nsjail", "nsjail-cold", "unsafe-process"]
+SandboxKind = Literal["nsjail", "nsjail-cold", "docker", "unsafe-process"]
 
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-ApiKey = Annotated[SecretStr, Field(min_length=1)]
+KeyText = Annotated[SecretStr, Field(min_length=1)]
 
 
 def default_python() -> str:
@@ -53,14 +64,35 @@ class Settings(BaseSettings):
 
     host: str = Field("127.0.0.1", description="Address to listen on.")
     port: int = Field(8000, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
-    api_keys: Annotated[tuple[ApiKey, ...], NoDecode] = Field(
-        (), description="Accepted API keys, comma separated; unset leaves the service open."
+    api_keys: Annotated[tuple[KeyText, ...], NoDecode] = Field(
+        (),
+        description="Accepted API keys, or NAME=sha256:DIGEST of keys, comma separated; unset leaves the service open.",
+    )
+    api_keys_file: Path | None = Field(
+        None, description="JSON file of accepted API keys by digest, each with limits of its own."
+    )
+    key_requests_per_s: Seconds | None = Field(
+        None, description="Requests a second for each key of MICROCODER_API_KEYS; unset, no limit."
+    )
+    key_concurrent_requests: int | None = Field(
+        None, ge=1, description="Requests at a time for each key of MICROCODER_API_KEYS; unset, no limit."
+    )
+    open_access: bool = Field(
+        False, description="Whether to listen beyond this machine without API keys; true or false."
     )
 
+    queue: str | None = Field(
+        None,
+        pattern=r"^(rediss?|unix)://",
+        description="URL of the Redis through which workers elsewhere judge; unset, this process has its own.",
+    )
     sandbox: SandboxKind = Field(
         "nsjail",
         description="How programs are held: nsjail forks them from a warm jail, nsjail-cold starts a jail for each; "
         "unsafe-process is no isolation, for trusted programs only.",
+    )
+    docker_image: str = Field(
+        DOCKER_IMAGE, min_length=1, description="Image in which sandbox docker runs programs."
     )
     python: str = Field(
         default_factory=default_python, min_length=1, description="Interpreter that runs programs."
@@ -78,6 +110,28 @@ class Settings(BaseSettings):
         256 << 20, ge=1, le=2 << 30, description="Largest request body after decompression."
     )
     body_idle_s: Seconds = Field(30.0, description="Longest pause of a body that is being received.")
+    max_wait_s: Seconds = Field(600.0, description="Longest wait for a worker; then the answer is IE.")
+    result_ttl_s: Seconds = Field(
+        3600.0, description="How long jobs' judgements and idempotent answers are kept."
+    )
+    result_bytes: int = Field(
+        256 << 20, ge=1, description="Held bytes of such judgements at which the oldest go (own queue only)."
+    )
+    cache_ttl_s: float = Field(
+        3600.0,
+        ge=0,
+        allow_inf_nan=False,
+        description="How long a judgement answers for equal submissions; 0 judges every one of them.",
+    )
+    cache_bytes: int = Field(
+        64 << 20, ge=1, description="Held bytes of such judgements at which the oldest go (own queue only)."
+    )
+    problem_ttl_s: Seconds = Field(
+        86400.0, description="How long a stored problem is kept after its last use."
+    )
+    problem_bytes: int = Field(
+        1 << 30, ge=1, description="Held bytes of stored problems at which the unused go (own queue only)."
+    )
     drain_s: Seconds = Field(30.0, description="Time to finish admitted submissions after SIGTERM.")
 
     audit_dir: Path | None = Field(
@@ -115,6 +169,21 @@ class Settings(BaseSettings):
     log_level: LogLevel = Field("info", description="Least severe level that is logged.")
     log_format: LogFormat = Field("json", description="One JSON object a line, or text for people.")
 
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Return where settings come from, the strongest first."""
+        del dotenv_settings, file_secret_settings
+        named = os.environ.get("MICROCODER_SECRETS_DIR", "").split(os.pathsep)
+        folders = [Path(folder) for folder in named if folder and Path(folder).is_dir()]
+        return init_settings, env_settings, SecretsSettingsSource(settings_cls, folders)
+
     @field_validator("api_keys", mode="before")
     @classmethod
     def _split_keys(cls, value: object) -> object:
@@ -141,6 +210,27 @@ class Settings(BaseSettings):
                 "which no test could then reach"
             )
         return self
+
+    @cached_property
+    def key_ring(self) -> KeyRing:
+        """The keys that are accepted; none leaves the service open."""
+        limits = KeyLimits(
+            requests_per_s=self.key_requests_per_s, concurrent_requests=self.key_concurrent_requests
+        )
+        return KeyRing.of([key.get_secret_value() for key in self.api_keys], self._listed_keys(), limits)
+
+    @model_validator(mode="after")
+    def _keys_are_readable(self) -> Self:
+        self._listed_keys()
+        return self
+
+    def _listed_keys(self) -> list[ApiKey]:
+        if self.api_keys_file is None:
+            return []
+        try:
+            return KeyFile.model_validate_json(self.api_keys_file.read_bytes()).keys
+        except (OSError, ValidationError) as error:
+            raise ValueError(f"api_keys_file cannot be read: {error}") from None
 
     @property
     def defaults(self) -> Defaults:

@@ -1,7 +1,5 @@
 """Which version of this project runs."""
 
-from __future__ import annotations
-
 from importlib.metadata import PackageNotFoundError, version
 
 

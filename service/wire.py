@@ -10,6 +10,8 @@ pydantic's validation context: ``Submission.model_validate(data, context={"maxim
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import re
 from enum import StrEnum
@@ -304,7 +306,11 @@ class CaseResult(WireModel):
 
 
 class Judgement(WireModel):
-    """The answer to one submission. ``reward`` is None exactly when ``verdict`` is IE: leave that sample out."""
+    """The answer to one submission. ``reward`` is None exactly when ``verdict`` is IE: leave that sample out.
+
+    ``cached``: the same program had been judged against the same problem before. ``queue_s`` is how long it
+    waited before it was judged, ``attempts`` how many workers took it up, 2 where the first was lost.
+    """
 
     id: str
     index: int = 0
@@ -318,6 +324,8 @@ class Judgement(WireModel):
     cases: list[CaseResult] = []
     cached: bool = False
     duration_s: float
+    queue_s: float | None = None
+    attempts: int | None = None
     worker: str | None = None
     isolation: Literal["reuse", "strict", "shared", "none"]
 
@@ -326,6 +334,47 @@ class BatchAnswer(WireModel):
     """Judgements in the order of the request."""
 
     judgements: list[Judgement]
+
+
+JobStatus = Literal["queued", "running", "finished", "cancelled", "failed"]
+
+
+class Job(WireModel):
+    """How far a job is; ``judgements`` are those that are ready, in the order of the request."""
+
+    job_id: str
+    status: JobStatus
+    total: int
+    finished: int
+    message: str | None = None
+    judgements: list[Judgement] = []
+
+
+class StoredProblem(WireModel):
+    """The receipt of a stored problem; ``digest`` is its content's, ``expires_in_s`` counts from its last use."""
+
+    problem_id: str
+    digest: str
+    mode: Literal["stdio", "call", "assert"]
+    tests: int
+    size_bytes: int
+    expires_in_s: float
+
+
+def canonical_json(value: JsonValue) -> bytes:
+    """Return the JSON text by which contents are compared: sorted keys, no blanks, UTF-8, Python's numbers.
+
+    Raises:
+        ValueError: ``value`` has NaN or an infinity.
+
+    """
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return text.encode("utf-8", "surrogatepass")
+
+
+def digest_of(canonical: bytes) -> str:
+    """Return what ``problem_id`` is where the content itself names it: ``sha256:`` and 64 hexadecimal digits."""
+    return f"sha256:{hashlib.sha256(canonical).hexdigest()}"
 
 
 class ErrorDetail(WireModel):

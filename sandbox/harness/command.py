@@ -63,7 +63,7 @@ def execute(request: Request, loaded: Loaded, argv: list[str]) -> NoReturn:
 
             threads_only.enforce()
         program = ARTIFACT_FD if loaded.spec["executable"] else argv[0]
-        os.execve(program, argv, loaded.spec["environment"])  # noqa: S606 - no shell is what is wanted
+        os.execve(program, argv, loaded.spec["environment"])
     except BaseException as error:  # noqa: BLE001 - the harness's own code goes on nowhere else
         os.write(2, f"the program cannot be started: {error}\n".encode("utf-8", "replace"))
     os._exit(NOT_STARTED)

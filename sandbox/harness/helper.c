@@ -239,6 +239,9 @@ static int changes(const char *const *paths, int count, struct timespec *times)
    after the other; only what a run may have set on them is put back. */
 int serve_runs(int control, const char *const *paths, int count)
 {
+    /* A first process gets the signals that it handles even from those it started: it handles none, its runs do. */
+    struct sigaction of_runs, none = {.sa_handler = SIG_DFL};
+    sigaction(SIGINT, &none, &of_runs);
     struct timespec before[8], after[8];
     int known = count <= 8 && changes(paths, count, before) == 0;
     for (;;) {
@@ -249,8 +252,9 @@ int serve_runs(int control, const char *const *paths, int count)
         if (run == 0) {
             close(control);
             for (int i = 0; i < 3; i++)
-                if (dup2(FIRST_KEPT + i, i) < 0 || fcntl(i, F_SETFL, 0))
+                if (dup2(FIRST_KEPT + i, i) < 0 || close(FIRST_KEPT + i) || fcntl(i, F_SETFL, 0))
                     _exit(6);
+            sigaction(SIGINT, &of_runs, NULL);
             setsid();
             prctl(PR_SET_DUMPABLE, 1);
             return 0;

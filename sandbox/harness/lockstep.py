@@ -60,10 +60,10 @@ class Prepared:
         self._shown_warnings = warnings.filters[:]
 
     def rehearse(self) -> None:
-        """Run little programs of our own. The interpreter rewrites code that runs often; in a child, that copies pages."""
+        """Run little programs of our own: code that the interpreter rewrites once it has run is copied in no child."""
         ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
         for mode, source in REHEARSED.items():
-            spec = {
+            spec: dict[str, Any] = {
                 "mode": mode,
                 "source": source,
                 "prelude": None if mode == "call" else "",

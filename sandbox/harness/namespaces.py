@@ -160,6 +160,8 @@ def serve_runs(control: int, paths: list[str]) -> None:
     the other; only what a run may have set on them is put back.
     """
     channel = _socket.socket(fileno=control)
+    # A first process gets the signals that it handles even from those it started: it handles none, its runs do.
+    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
     before = _changes(paths)
     while channel.recv(1):
         run = interpreter.fork()
@@ -167,7 +169,9 @@ def serve_runs(control: int, paths: list[str]) -> None:
             channel.close()
             for fd in range(3):
                 os.dup2(FIRST_KEPT_FD + fd, fd)
+                os.close(FIRST_KEPT_FD + fd)
                 fcntl.fcntl(fd, fcntl.F_SETFL, 0)
+            _signal.signal(_signal.SIGINT, _signal.default_int_handler)
             os.setsid()
             interpreter.set_dumpable(1)
             return

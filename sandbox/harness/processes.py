@@ -12,6 +12,8 @@ import os
 from sandbox.harness import clocks, interpreter
 
 ALONE = os.getpid() == 1
+# In a container: what was there before any program was. It stays as long as this process, so its numbers do too.
+STRANGERS = frozenset(os.listdir("/proc")) if ALONE and os.path.isdir("/proc") else frozenset()
 PR_SET_CHILD_SUBREAPER = 36
 
 if not ALONE:
@@ -40,7 +42,7 @@ def others() -> list[int]:
     if not ALONE:
         return clocks.descendants(os.getpid())
     try:
-        return [int(name) for name in os.listdir("/proc") if name.isdigit() and name != "1"]
+        return [int(name) for name in os.listdir("/proc") if name.isdigit() and name not in STRANGERS]
     except OSError:
         return []
 

@@ -8,7 +8,10 @@ ROOT = os.environ.get("MICROCODER_BOX", "/box")
 WORK = f"{ROOT}/work"
 SOURCE = f"{ROOT}/source"
 TMP = f"{ROOT}/tmp"  # noqa: S108 - private to the jail
-FOLDERS = (WORK, SOURCE, TMP, f"{ROOT}/shm")
+# In a container /dev/shm cannot be a link to /box/shm: there it is itself one of these folders.
+DEVICE = "/dev/shm"  # noqa: S108 - the jail's or container's own: this is its first process
+OWN_DEVICE = os.getpid() == 1 and os.path.isdir(DEVICE) and not os.path.islink(DEVICE)
+FOLDERS = (WORK, SOURCE, TMP, DEVICE if OWN_DEVICE else f"{ROOT}/shm")
 
 
 def prepare() -> None:

@@ -125,7 +125,9 @@ def _judgeable(loaded: Loaded, settings: Settings) -> Loaded:
     if all(item.submission.language == PYTHON for item in loaded.items):
         return loaded
     try:
-        known = every_name(languages(SandboxSettings(kind=settings.sandbox, python=settings.python)))
+        known = every_name(
+            languages(SandboxSettings(settings.sandbox, settings.python, docker_image=settings.docker_image))
+        )
     except SandboxUnavailableError as error:
         raise NoSandboxError(str(error)) from error
     faults = [fault(item.submission.language, known, item.problem) for item in loaded.items]

@@ -40,6 +40,8 @@ async def observed(
         found[index] = observation
         on_progress(len(found), len(work))
 
+    # Equal programs are run each for itself: a repetition that is answered from a cache repeats nothing.
+    settings = settings.model_copy(update={"cache_ttl_s": 0.0})
     sandbox = await judge_all(work, settings, lambda _: options, on_judged, AUDIT_WORKER_COMMAND)
     passes = range(0, len(work), len(items))
     return [[found[start + index] for start in passes] for index in range(len(items))], sandbox

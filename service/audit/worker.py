@@ -54,7 +54,8 @@ class _ObservingJudge:
 @contextmanager
 def open_observing_judge(config: WorkerConfig) -> Iterator[Judge]:
     """Open the sandbox that ``config`` names, and observe in it."""
-    with open_sandbox(SandboxSettings(kind=config.sandbox, python=config.python)) as sandbox:
+    settings = SandboxSettings(config.sandbox, config.python, docker_image=config.docker_image)
+    with open_sandbox(settings) as sandbox:
         yield _ObservingJudge(sandbox, config)
 
 

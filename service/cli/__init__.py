@@ -22,7 +22,9 @@ __all__ = ["LazyGroup", "main"]
 _COMMANDS = {
     "audit": "Measure how often the evaluator is right.",
     "judge": "Judge programs against a problem, without a server.",
+    "key": "Make an API key.",
     "serve": "Judge programs over HTTP.",
+    "worker": "Judge what waits in a queue in Redis.",
 }
 
 

@@ -10,19 +10,26 @@ from pydantic import ValidationError
 from service.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container, Mapping
 
 # Command lines are visible to every user of a machine.
 NO_FLAG = frozenset({"api_keys"})
 
 
-def settings_flags(command: Callable[..., None]) -> Callable[..., None]:
-    """Give ``command`` a flag for every setting."""
-    for name, field in reversed(Settings.model_fields.items()):
-        if name not in NO_FLAG:
-            help_text = f"{field.description} [env: {_variable(name)}]"
-            command = click.option(_flag(name), name, metavar="VALUE", help=help_text)(command)
-    return command
+def settings_flags(
+    *, only: Container[str] | None = None, renamed: Mapping[str, str] | None = None
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command a flag for every setting, or for ``only`` some, of them ``renamed`` ones by other names."""
+
+    def decorated(command: Callable[..., None]) -> Callable[..., None]:
+        for name, field in reversed(Settings.model_fields.items()):
+            if name not in NO_FLAG and (only is None or name in only):
+                flag = _flag((renamed or {}).get(name, name))
+                help_text = f"{field.description} [env: {_variable(name)}]"
+                command = click.option(flag, name, metavar="VALUE", help=help_text)(command)
+        return command
+
+    return decorated
 
 
 def load_settings(flags: dict[str, str]) -> Settings:

@@ -43,7 +43,9 @@ STDOUT_DESCRIPTOR = 1
     help="Problem as JSON, or a problem package; PATHS are then programs that are expected to be accepted.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
-@click.option("--sandbox", help="nsjail, or unsafe-process: no isolation, for programs that you trust.")
+@click.option(
+    "--sandbox", help="nsjail, docker, or unsafe-process: no isolation, for programs that you trust."
+)
 @click.option("--python", help="Interpreter that runs the programs.")
 @click.option("--workers", help="Worker processes; default one per core.")
 @click.option("--profile", type=click.Choice(sorted(PROFILES)), help="Comparison profile for all problems.")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import ipaddress
 import signal
 import socket
 import sys
@@ -30,10 +31,11 @@ if TYPE_CHECKING:
 # After draining nothing is being judged; this is for answers on their way to slow clients.
 CLOSING_S = 5
 LISTEN_BACKLOG = 2048
+LOOPBACK = "127.0.0.1"
 
 
 @click.command()
-@settings_flags
+@settings_flags()
 def serve(**flags: str | None) -> None:
     """Judge programs over HTTP.
 
@@ -41,11 +43,31 @@ def serve(**flags: str | None) -> None:
     """
     settings = load_settings({name: value for name, value in flags.items() if value is not None})
     configure_logging(settings.log_level, settings.log_format)
-    listener = _listener(settings.host, settings.port)
-    server = _Server(create_app(settings), settings, listener)
+    host = _host(settings)
+    listener = _listener(host, settings.port)
+    server = _Server(create_app(settings), settings, _url(host, listener.getsockname()[1]))
     server.run(sockets=[listener])
     if server.failure is not None:
         raise click.ClickException(server.failure)
+
+
+def _host(settings: Settings) -> str:
+    """Return where to listen: without keys, nobody but this machine's users is let in unless that is asked for."""
+    if settings.key_ring or settings.open_access or _is_loopback(settings.host):
+        return settings.host
+    click.echo(
+        f"No API key is configured: listening on {LOOPBACK} only, not on {settings.host}. "
+        "Set MICROCODER_API_KEYS (`microcoder key NAME` makes one), or --open-access true.",
+        err=True,
+    )
+    return LOOPBACK
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _listener(host: str, port: int) -> socket.socket:
@@ -68,7 +90,7 @@ def _listener(host: str, port: int) -> socket.socket:
 class _Server(uvicorn.Server):
     """Keeps answering while it drains: probes see 503 and go elsewhere, admitted submissions are finished."""
 
-    def __init__(self, app: FastAPI, settings: Settings, listener: socket.socket) -> None:
+    def __init__(self, app: FastAPI, settings: Settings, url: str) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
@@ -85,7 +107,7 @@ class _Server(uvicorn.Server):
         self.failure: str | None = None
         self._app = app
         self._settings = settings
-        self._url = _url(settings.host, listener.getsockname()[1])
+        self._url = url
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -117,7 +139,8 @@ class _Server(uvicorn.Server):
         await queue.wait_started()
         trouble = queue.health().trouble
         if trouble is None:
-            click.echo(f"Judging at {self._url} (see {self._url}/docs)")
+            access = "" if self._settings.key_ring else "; no API key is needed"
+            click.echo(f"Judging at {self._url} (see {self._url}/docs){access}")
             sys.stdout.flush()
             return
         self.failure = f"no worker can judge here. {trouble.cause}\nCure: {trouble.cure}"

@@ -11,15 +11,33 @@ from fastapi import FastAPI
 
 from comparators import PROFILES
 from sandbox import SandboxSettings, SandboxUnavailableError, languages
-from service.http import openapi, problem_answers
-from service.http.audit_routes import audit_router
+from service.distributed.redis_jobs import RedisJobs
+from service.distributed.redis_limiter import RedisLimiter
+from service.distributed.redis_problems import RedisProblems
+from service.distributed.redis_queue import RedisQueue
+from service.http import (
+    audit_routes,
+    job_routes,
+    judging_routes,
+    openapi,
+    problem_answers,
+    problem_routes,
+    routes,
+)
 from service.http.audits.jobs import Audits
 from service.http.compression import CompressionMiddleware
-from service.http.middleware import ApiKeyMiddleware, RequestContextMiddleware
+from service.http.figures import QueueFigures
+from service.http.key_middleware import ApiKeyMiddleware
+from service.http.metering import MeteringMiddleware
+from service.http.middleware import RequestContextMiddleware
 from service.http.reading import BodyReading
-from service.http.routes import NO_ISOLATION, Services, router
+from service.http.services import Services
 from service.intake import Rules
+from service.jobs.memory import MemoryJobs
+from service.keys.limiter import MemoryLimiter
 from service.languages import every_name
+from service.metrics import Meters
+from service.problems.store import MemoryProblems
 from service.queue.local_queue import LocalQueue
 from service.queue.worker_process import WORKER_COMMAND
 from service.version import package_version
@@ -27,6 +45,10 @@ from service.version import package_version
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
+    from service.jobs.contract import Jobs
+    from service.keys.limiter import Limiter
+    from service.problems.store import ProblemStore
+    from service.queue.contract import Queue
     from service.settings import Settings
 
 DESCRIPTION = "Judges model-written programs in sandboxes, as the reward of reinforcement learning."
@@ -34,17 +56,19 @@ DESCRIPTION = "Judges model-written programs in sandboxes, as the reward of rein
 
 def create_app(settings: Settings, worker_command: Sequence[str] = WORKER_COMMAND) -> FastAPI:
     """Return the application. Its workers live as long as it; until they are ready it answers 503."""
+    meters = Meters()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         if settings.sandbox == "unsafe-process":
-            structlog.stdlib.get_logger("service.http.app").warning(NO_ISOLATION)
-        services = await _services(settings, worker_command)
+            structlog.stdlib.get_logger("service.http.app").warning(routes.NO_ISOLATION)
+        services = await _services(settings, worker_command, meters)
         app.state.services = services
         services.queue.start()
         try:
             yield
         finally:
+            await services.limiter.close()
             await services.queue.close()
             await services.reading.close()
             await services.audits.close()
@@ -58,22 +82,23 @@ def create_app(settings: Settings, worker_command: Sequence[str] = WORKER_COMMAN
         # A redirect would be an answer of another type than the contract's errors.
         redirect_slashes=False,
     )
-    app.include_router(router)
-    app.include_router(audit_router)
+    for part in (routes, judging_routes, job_routes, problem_routes, audit_routes):
+        app.include_router(part.router)
     problem_answers.install(app)
     openapi.install(app)
     # The last one added is the outermost: ids and logs also for what the others answer.
-    if settings.api_keys:
-        app.add_middleware(ApiKeyMiddleware, keys=[key.get_secret_value() for key in settings.api_keys])
+    if settings.key_ring:
+        app.add_middleware(ApiKeyMiddleware, ring=settings.key_ring)
     app.add_middleware(CompressionMiddleware)
+    app.add_middleware(MeteringMiddleware, meters=meters)
     app.add_middleware(RequestContextMiddleware)
     return app
 
 
-async def _services(settings: Settings, worker_command: Sequence[str]) -> Services:
+async def _services(settings: Settings, worker_command: Sequence[str], meters: Meters) -> Services:
     try:
         known = await asyncio.to_thread(
-            languages, SandboxSettings(kind=settings.sandbox, python=settings.python)
+            languages, SandboxSettings(settings.sandbox, settings.python, docker_image=settings.docker_image)
         )
     except SandboxUnavailableError:
         # The workers find out the same and say so where it is seen, in `/readyz` and at the start of `serve`.
@@ -85,10 +110,36 @@ async def _services(settings: Settings, worker_command: Sequence[str]) -> Servic
         languages=every_name(known),
         profiles=list(PROFILES),
     )
+    queue, jobs, problems, limiter = _parts(settings, worker_command, meters)
+    meters.registry.register(QueueFigures(queue))
     return Services(
         settings=settings,
-        queue=LocalQueue(settings, worker_command),
+        queue=queue,
+        jobs=jobs,
+        problems=problems,
+        limiter=limiter,
         reading=BodyReading(rules),
         languages=known,
         audits=Audits(settings, rules),
+        registry=meters.registry,
+    )
+
+
+def _parts(
+    settings: Settings, worker_command: Sequence[str], meters: Meters
+) -> tuple[Queue, Jobs, ProblemStore, Limiter]:
+    if settings.queue is None:
+        local = LocalQueue(settings, worker_command, meters)
+        return (
+            local,
+            MemoryJobs(local, settings.result_bytes, settings.result_ttl_s),
+            MemoryProblems(settings.problem_bytes, settings.problem_ttl_s),
+            MemoryLimiter(),
+        )
+    queue = RedisQueue(settings, meters)
+    return (
+        queue,
+        RedisJobs(queue, settings.result_ttl_s + settings.max_wait_s),
+        RedisProblems(queue.redis, settings.problem_ttl_s),
+        RedisLimiter(queue.redis),
     )

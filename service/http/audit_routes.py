@@ -12,14 +12,15 @@ from service.http.audits.jobs import Audits
 from service.http.audits.request import AuditRequest
 from service.http.audits.store import JobStatus
 from service.http.body import received
+from service.http.judging_routes import JSON
 from service.http.openapi import DESCRIBED, json_body
-from service.http.routes import JSON, Services
+from service.http.services import services_of
 
 HTML = "text/html"
 # The report is as large as the audit; these never change.
 _HEADERS = {"Vary": "Accept"}
 
-audit_router = APIRouter()
+router = APIRouter()
 
 
 class AuditAnswer(JobStatus):
@@ -28,16 +29,16 @@ class AuditAnswer(JobStatus):
     report: Report | None = None
 
 
-@audit_router.post(
+@router.post(
     "/audit",
     status_code=202,
     response_model=JobStatus,
     openapi_extra=json_body(AuditRequest),
-    responses={status: DESCRIBED[status] for status in (400, 401, 404, 413, 415, 422, 429, 503)},
+    responses={status: DESCRIBED[status] for status in (400, 401, 413, 415, 422, 429, 503)},
 )
 async def start_audit(request: Request) -> Response:
     """Measure comparison profiles on labelled submissions: 202 at once, the report later."""
-    services: Services = request.app.state.services
+    services = services_of(request)
     services.queue.ensure_ready()
     settings = services.settings
     async with received(
@@ -52,7 +53,7 @@ async def start_audit(request: Request) -> Response:
     )
 
 
-@audit_router.get(
+@router.get(
     "/audit/{job_id}",
     response_model=AuditAnswer,
     responses={
@@ -79,5 +80,4 @@ async def read_audit(request: Request, job_id: str) -> Response:
 
 
 def _audits(request: Request) -> Audits:
-    services: Services = request.app.state.services
-    return services.audits
+    return services_of(request).audits

@@ -1,9 +1,8 @@
-"""What happens to every request: an id, a line in the log, an answer even to our bugs, and the API key."""
+"""What happens to every request: an id, a line in the log, and an answer even to our bugs."""
 
 from __future__ import annotations
 
 import re
-import secrets
 import time
 import uuid
 from typing import TYPE_CHECKING
@@ -11,12 +10,10 @@ from typing import TYPE_CHECKING
 import structlog
 from starlette.datastructures import Headers, MutableHeaders
 
-from service.errors import ServiceError, UnauthorizedError
+from service.errors import ServiceError
 from service.http.problem_answers import problem_answer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 REQUEST_ID_HEADER = "X-Request-ID"
@@ -67,36 +64,6 @@ class RequestContextMiddleware:
                     status=status,
                     duration_s=round(time.monotonic() - started_s, 6),
                 )
-
-
-class ApiKeyMiddleware:
-    """Lets only callers with a key in, but for the probes."""
-
-    def __init__(self, app: ASGIApp, keys: Sequence[str]) -> None:
-        self._app = app
-        self._keys = [coded for key in keys for coded in _codings(key)]
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one connection."""
-        if scope["type"] == "http" and scope["path"] not in OPEN_PATHS and not self._known(scope):
-            error = UnauthorizedError("send a key of this service as `Authorization: Bearer KEY`")
-            await problem_answer(error)(scope, receive, send)
-            return
-        await self._app(scope, receive, send)
-
-    def _known(self, scope: Scope) -> bool:
-        header = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
-        scheme, _, key = header.partition(b" ")
-        given = key.strip()
-        # All keys are compared, so that the time tells nothing about them.
-        matches = [secrets.compare_digest(given, known) for known in self._keys]
-        return scheme.lower() == b"bearer" and any(matches)
-
-
-def _codings(key: str) -> list[bytes]:
-    """Return the bytes that clients may send for a key: some write letters beyond ASCII as Latin-1."""
-    latin_1 = [key.encode("latin-1")] if max(key) <= "\xff" else []
-    return [key.encode(), *latin_1]
 
 
 def _request_id(given: str | None) -> str:

@@ -12,7 +12,7 @@ from typing import Self
 
 from pydantic import BaseModel, TypeAdapter
 
-from service.errors import ClientError, InvalidFieldsError, MalformedBodyError, UnknownProblemError
+from service.errors import ClientError, InvalidFieldsError, MalformedBodyError
 from service.intake import Intake, Item, Rules, Shape, take_in
 from service.processes.child import channel_of_this_child
 from service.processes.frames import Blob, Channel
@@ -29,7 +29,6 @@ class Outcome(BaseModel):
     malformed: str | None = None
     invalid: list[ErrorDetail] | None = None
     invalid_total: int = 0
-    missing: list[str] | None = None
 
     @classmethod
     def of_error(cls, error: ClientError) -> Self:
@@ -37,8 +36,6 @@ class Outcome(BaseModel):
         match error:
             case InvalidFieldsError():
                 return cls(invalid=error.errors, invalid_total=error.total)
-            case UnknownProblemError():
-                return cls(missing=error.missing)
             case _:
                 return cls(malformed=str(error))
 
@@ -53,8 +50,6 @@ class Outcome(BaseModel):
             raise MalformedBodyError(self.malformed)
         if self.invalid is not None:
             raise InvalidFieldsError(self.invalid, self.invalid_total)
-        if self.missing is not None:
-            raise UnknownProblemError(self.missing)
         return Intake(self.items, dict(zip(self.problems, problems, strict=True)))
 
 

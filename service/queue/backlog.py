@@ -47,13 +47,13 @@ class Backlog:
         if self._submissions >= self._max_submissions:
             raise QueueFullError(
                 f"{self._submissions} submissions are held; from {self._max_submissions} on none is admitted",
-                retry_after_s=self._retry_after_s(self._submissions - self._max_submissions + 1),
+                retry_after_s=self.retry_after_s(self._submissions - self._max_submissions + 1),
             )
         if self._bytes >= self._max_bytes:
             share = 1 - self._max_bytes / (self._bytes + 1)
             raise QueueFullError(
                 f"{self._bytes} bytes are held; from {self._max_bytes} on nothing is admitted",
-                retry_after_s=self._retry_after_s(share * self._submissions),
+                retry_after_s=self.retry_after_s(share * self._submissions),
             )
 
     def hold(self, submissions: int, size_bytes: int) -> None:
@@ -86,7 +86,8 @@ class Backlog:
         finally:
             self.release(0, share.size_bytes)
 
-    def _retry_after_s(self, too_many: float) -> float:
+    def retry_after_s(self, too_many: float) -> float:
+        """Return when so many will have been judged, at the rate of the last minute."""
         per_second = self._rate.per_second(time.monotonic())
         if per_second == 0.0:
             return UNMEASURED_RETRY_AFTER_S

@@ -3,6 +3,7 @@
 Each slot keeps one worker alive and gives it one submission at a time. A submission whose worker died or hung
 is judged once more, by the worker that replaces it, and is then an IE. Requests come in through
 :meth:`LocalQueue.submit` and their judgements go out through the returned :class:`~service.queue.ticket.Ticket`.
+What waits is :class:`~service.queue.waiting.Waiting`'s.
 """
 
 from __future__ import annotations
@@ -15,33 +16,26 @@ from typing import TYPE_CHECKING
 import structlog
 
 from sandbox import SandboxUnavailableError
-from service.errors import NotReadyError, WorkerLostError
-from service.queue.backlog import Backlog
-from service.queue.schedule import FairSchedule
+from service.errors import WorkerLostError
+from service.metrics import Meters
+from service.queue.health import Health, not_ready
 from service.queue.tasks import WorkerConfig
-from service.queue.ticket import Ticket, failure
+from service.queue.waiting import Waiter, Waiting
 from service.queue.worker_process import WORKER_COMMAND, WorkerProcess
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pydantic import JsonValue
-
-    from service.intake import Intake, Item
+    from service.intake import Intake
+    from service.queue.backlog import Backlog
+    from service.queue.ticket import Ticket
     from service.settings import Settings
 
 MAX_ATTEMPTS = 2
 RESTART_DELAY_S = 0.5
 MAX_RESTART_DELAY_S = 30.0
-STARTING_RETRY_AFTER_S = 2.0
-
-
-@dataclass(slots=True, eq=False)
-class _Job:
-    ticket: Ticket
-    item: Item
-    size_bytes: int
-    attempts: int = 0
+# A cancelled submission that ends by itself within this time costs less than a new worker.
+CANCEL_GRACE_S = 0.3
 
 
 @dataclass(slots=True, eq=False)
@@ -51,38 +45,31 @@ class _Slot:
     trouble: SandboxUnavailableError | None = None
     tried: bool = False
     # What its last worker was lost over; the next worker judges it first.
-    again: _Job | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Health:
-    """Whether submissions can be judged now; ``trouble`` is why not, where no worker could be started."""
-
-    ready: bool
-    stopping: bool
-    workers_alive: int
-    workers: int
-    sandbox: dict[str, JsonValue]
-    trouble: SandboxUnavailableError | None
-    waiting: int
+    again: Waiter | None = None
+    running: Waiter | None = None
 
 
 class LocalQueue:
     """Runs on one event loop. Start it, submit to it, drain it, close it."""
 
-    def __init__(self, settings: Settings, command: Sequence[str] = WORKER_COMMAND) -> None:
-        self.backlog = Backlog(settings.backlog_submissions, settings.backlog_bytes)
+    def __init__(
+        self, settings: Settings, command: Sequence[str] = WORKER_COMMAND, meters: Meters | None = None
+    ) -> None:
+        self._meters = meters or Meters()
+        self._waiting = Waiting(settings, self._meters)
         self._command = command
         self._slots = [_Slot(_config(settings, f"local-{number}")) for number in range(settings.workers)]
-        self._schedule: FairSchedule[Ticket, _Job] = FairSchedule()
-        self._tickets: set[Ticket] = set()
-        self._work = asyncio.Event()
         self._all_tried = asyncio.Event()
-        self._idle = asyncio.Event()
-        self._idle.set()
         self._stopping = False
+        self._start_failures = 0
         self._tasks: list[asyncio.Task[None]] = []
+        self._endings: set[asyncio.Task[None]] = set()
         self._log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("service.queue")
+
+    @property
+    def backlog(self) -> Backlog:
+        """Return the count of what is held."""
+        return self._waiting.backlog
 
     def start(self) -> None:
         """Start the workers without waiting for them."""
@@ -103,8 +90,10 @@ class LocalQueue:
             workers_alive=len(alive),
             workers=len(self._slots),
             sandbox=alive[0].sandbox if alive else {},
+            sandbox_start_failures=self._start_failures,
             trouble=troubles[0] if broken else None,
             waiting=self.backlog.submissions,
+            oldest_age_s=self._waiting.oldest_age_s(),
         )
 
     def ensure_ready(self) -> None:
@@ -116,9 +105,9 @@ class LocalQueue:
         """
         health = self.health()
         if not health.ready:
-            raise _not_ready(health)
+            raise not_ready(health)
 
-    def submit(self, intake: Intake, request_id: str) -> Ticket:
+    async def submit(self, intake: Intake, request_id: str) -> Ticket:
         """Let a request's submissions wait for their turn.
 
         Raises:
@@ -127,25 +116,14 @@ class LocalQueue:
 
         """
         self.ensure_ready()
-        self.backlog.ensure_room()
-        ticket = Ticket(intake, request_id, self._drop)
-        # Problems are shared: each submission counts for its part of them.
-        shared_bytes = sum(map(len, intake.problems.values())) // len(intake.items)
-        for item in intake.items:
-            job = _Job(ticket, item, len(item.submission) + shared_bytes)
-            self.backlog.hold(1, job.size_bytes)
-            self._schedule.put(ticket, item.priority, job)
-        self._tickets.add(ticket)
-        self._idle.clear()
-        self._work.set()
-        return ticket
+        return self._waiting.admit(intake, request_id, self._cancelled)
 
     async def drain(self, timeout_s: float) -> bool:
         """Admit nothing more and wait for what is held; return whether all of it was finished in time."""
         self._stopping = True
         try:
             async with asyncio.timeout(timeout_s):
-                await self._idle.wait()
+                await self._waiting.idle.wait()
         except TimeoutError:
             return False
         return True
@@ -183,6 +161,8 @@ class LocalQueue:
                 f"A worker process could not be started: it {error}.",
                 "The service's log has its error output.",
             )
+        if slot.trouble is not None:
+            self._start_failures += 1
         slot.tried = True
         if all(one.tried for one in self._slots):
             self._all_tried.set()
@@ -190,9 +170,8 @@ class LocalQueue:
             return True
         self._log.error("worker unavailable", worker=slot.config.name, error=str(slot.trouble))
         if slot.again is not None:
-            job, slot.again = slot.again, None
-            self._schedule.put_first(job.ticket, job.item.priority, job)
-            self._work.set()
+            waiter, slot.again = slot.again, None
+            self._waiting.put_back(waiter)
         if self.health().trouble is not None:
             self._fail_waiting()
         return False
@@ -206,85 +185,78 @@ class LocalQueue:
         worker = slot.worker
         assert worker is not None  # noqa: S101 -- it has just been started
         while not worker.exited.done():
-            job, slot.again = slot.again or self._schedule.take(), None
-            if job is None:
-                self._work.clear()
+            waiter, slot.again = slot.again or self._waiting.take(), None
+            if waiter is None:
                 await self._wait_for_work(worker)
-            elif job.ticket.open:
-                await self._judge(slot, worker, job)
+            elif not waiter.ticket.open:
+                self._waiting.release(waiter)
             else:
-                self._release(job)
+                slot.running = waiter
+                await self._judge(slot, worker, waiter)
+                slot.running = None
         self._log.warning("worker ended", worker=slot.config.name, status=worker.exited.result())
 
     async def _wait_for_work(self, worker: WorkerProcess) -> None:
-        waiting = asyncio.ensure_future(self._work.wait())
+        waiting = asyncio.ensure_future(self._waiting.work.wait())
         try:
             await asyncio.wait((waiting, worker.exited), return_when=asyncio.FIRST_COMPLETED)
         finally:
             waiting.cancel()
 
-    async def _judge(self, slot: _Slot, worker: WorkerProcess, job: _Job) -> None:
+    async def _judge(self, slot: _Slot, worker: WorkerProcess, waiter: Waiter) -> None:
         started_s = time.monotonic()
-        ticket, item = job.ticket, job.item
+        ticket, item = waiter.ticket, waiter.item
+        ticket.begun = True
+        waiter.attempts += 1
         try:
-            _, judgement = await worker.judge(item, ticket.problems[item.problem], ticket.request_id)
+            verdict, judgement = await worker.judge(
+                item,
+                ticket.problems[item.problem],
+                ticket.request_id,
+                queue_s=started_s - waiter.since_s,
+                attempts=waiter.attempts,
+            )
         except WorkerLostError as error:
-            job.attempts += 1
             self._log.warning(
                 "worker lost",
                 worker=slot.config.name,
                 reason=str(error),
-                attempt=job.attempts,
+                attempt=waiter.attempts,
                 request_id=ticket.request_id,
                 submission=item.id,
             )
-            if job.attempts < MAX_ATTEMPTS:
-                slot.again = job
+            if waiter.attempts < MAX_ATTEMPTS and ticket.open:
+                slot.again = waiter
                 return
-            judgement = failure(
-                item,
-                ticket.request_id,
-                f"two worker processes were lost over this submission; the last {error}",
-                time.monotonic() - started_s,
-            )
-        self.backlog.judged()
-        ticket.finish(item, judgement)
-        self._release(job)
+            message = f"two worker processes were lost over this submission; the last {error}"
+            self._waiting.fail(waiter, message, time.monotonic() - started_s)
+        else:
+            self._waiting.settle(waiter, verdict, judgement, time.monotonic() - started_s)
 
-    def _release(self, job: _Job) -> None:
-        self.backlog.release(1, job.size_bytes)
-        if not job.ticket.open:
-            self._tickets.discard(job.ticket)
-        if self.backlog.submissions == 0:
-            self._idle.set()
+    def _cancelled(self, ticket: Ticket) -> None:
+        for slot in self._slots:
+            if slot.running is not None and slot.running.ticket is ticket:
+                asyncio.get_running_loop().call_later(CANCEL_GRACE_S, self._end, slot, slot.running)
 
-    def _drop(self, ticket: Ticket) -> None:
-        for job in self._schedule.drop(ticket):
-            self._release(job)
-        self._tickets.discard(ticket)
+    def _end(self, slot: _Slot, waiter: Waiter) -> None:
+        """End what still runs although nobody wants it."""
+        if slot.running is waiter and slot.worker is not None:
+            task = asyncio.create_task(slot.worker.kill())
+            self._endings.add(task)
+            task.add_done_callback(self._endings.discard)
 
     def _fail_waiting(self) -> None:
-        for ticket in list(self._tickets):
-            ticket.fail(_not_ready(self.health()))
+        self._waiting.fail_all(not_ready(self.health()))
 
 
 def _config(settings: Settings, name: str) -> WorkerConfig:
     return WorkerConfig(
         name=name,
         sandbox=settings.sandbox,
+        docker_image=settings.docker_image,
         python=settings.python,
         defaults=settings.defaults,
         failing_first=settings.failing_first,
         log_level=settings.log_level,
         log_format=settings.log_format,
     )
-
-
-def _not_ready(health: Health) -> NotReadyError:
-    if health.stopping:
-        return NotReadyError("the service is stopping", retry_after_s=STARTING_RETRY_AFTER_S)
-    if health.trouble is not None:
-        return NotReadyError(
-            f"{health.trouble.cause} Cure: {health.trouble.cure}", retry_after_s=MAX_RESTART_DELAY_S
-        )
-    return NotReadyError("the workers are starting", retry_after_s=STARTING_RETRY_AFTER_S)

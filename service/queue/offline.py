@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from service.wire import Options, Problem, Submission
 
 
+UNBOUNDED_S = 1e9
+
+
 class NoSandboxError(Exception):
     """Nothing can be judged on this machine; the text says why and what to do."""
 
@@ -52,14 +55,15 @@ async def judge_all[W: Judgeable](
         NotReadyError: the sandboxes of all workers were lost on the way.
 
     """
-    queue = LocalQueue(settings, command)
+    # Whoever waits here waits for all of it, however long that takes.
+    queue = LocalQueue(settings.model_copy(update={"max_wait_s": UNBOUNDED_S}), command)
     queue.start()
     try:
         await queue.wait_started()
         health = queue.health()
         if health.trouble is not None:
             raise NoSandboxError(f"{health.trouble.cause}\nCure: {health.trouble.cure}")
-        async for judged in queue.submit(_intake(work, settings, options), "judge"):
+        async for judged in await queue.submit(_intake(work, settings, options), "judge"):
             on_judged(judged.index, judged.judgement)
     finally:
         await queue.close()

@@ -22,6 +22,7 @@ class WorkerConfig(_Message):
 
     name: str
     sandbox: SandboxKind
+    docker_image: str
     python: str
     defaults: Defaults
     failing_first: bool = True
@@ -39,7 +40,10 @@ class Readiness(_Message):
 
 
 class Task(_Message):
-    """One submission to judge: ``index`` is its place in its request, ``forget`` what to drop first."""
+    """One submission to judge: ``index`` is its place in its request, ``forget`` what to drop first.
+
+    ``queue_s`` and ``attempts`` go into its judgement as they are.
+    """
 
     index: int
     problem: str
@@ -48,6 +52,8 @@ class Task(_Message):
     tests: int
     options: Options
     request_id: str
+    queue_s: float = 0.0
+    attempts: int = 1
 
 
 class Done(_Message):
@@ -71,6 +77,8 @@ def internal_error(
         first_failed=None,
         message=message,
         duration_s=duration_s,
+        queue_s=task.queue_s,
+        attempts=task.attempts,
         worker=worker,
         isolation=task.options.isolation,
     )

@@ -27,15 +27,17 @@ class Judged:
 class Ticket:
     """The unfinished submissions of one request.
 
-    Iterate it once. Cancel it when nobody listens any longer: what waits is dropped, what runs is not
-    listened to.
+    Iterate it once. Cancel it when nobody listens any longer: what waits is dropped, what runs is ended.
     """
 
     def __init__(self, intake: Intake, request_id: str, on_cancel: Callable[[Ticket], None]) -> None:
         self.request_id = request_id
+        # Whether a worker has taken up one of its submissions.
+        self.begun = False
         self.problems = intake.problems
         self._on_cancel = on_cancel
         self._unfinished: dict[int, Item] = {item.index: item for item in intake.items}
+        self._unread = len(intake.items)
         self._ready: asyncio.Queue[Judged | NotReadyError] = asyncio.Queue()
 
     @property
@@ -50,12 +52,11 @@ class Ticket:
             NotReadyError: the rest will not be judged.
 
         """
-        remaining = len(self._unfinished)
-        while remaining:
+        while self._unread:
             judged = await self._ready.get()
             if isinstance(judged, Exception):
                 raise judged
-            remaining -= 1
+            self._unread -= 1
             yield judged
 
     def finish(self, item: Item, judgement: bytes) -> None:

@@ -79,7 +79,8 @@ class _SandboxJudge:
 @contextmanager
 def open_sandbox_judge(config: WorkerConfig) -> Iterator[Judge]:
     """Open the sandbox that ``config`` names, and judge in it."""
-    with open_sandbox(SandboxSettings(kind=config.sandbox, python=config.python)) as sandbox:
+    settings = SandboxSettings(config.sandbox, config.python, docker_image=config.docker_image)
+    with open_sandbox(settings) as sandbox:
         yield _SandboxJudge(sandbox, config)
 
 
@@ -138,7 +139,9 @@ class _Desk:
                 judgement = self._judge.judge(
                     submission, self._problems[task.problem], task.options, task.problem
                 )
-                judgement = judgement.model_copy(update={"index": task.index})
+                judgement = judgement.model_copy(
+                    update={"index": task.index, "queue_s": task.queue_s, "attempts": task.attempts}
+                )
                 # Within the try, because text that cannot be encoded is a failure of ours as well.
                 return _frames(judgement)
         except SandboxBrokenError:

@@ -36,6 +36,9 @@ class KeptProblems:
         self._sizes: OrderedDict[str, int] = OrderedDict()
         self._total_bytes = 0
 
+    def __contains__(self, key: object) -> bool:
+        return key in self._sizes
+
     def use(self, key: str, size_bytes: int) -> tuple[bool, list[str]]:
         """Return whether the worker needs to be sent the problem, and the keys that it has to drop for it."""
         if key in self._sizes:
@@ -87,15 +90,23 @@ class WorkerProcess:
         """Return what becomes done when it has ended. Not to be cancelled."""
         return self._child.exited
 
-    async def judge(self, item: Item, problem: Blob, request_id: str) -> tuple[Verdict, bytes]:
-        """Return the verdict and the judgement as JSON.
+    def keeps(self, problem: str) -> bool:
+        """Tell whether the worker has the problem with this key already."""
+        return problem in self._problems
+
+    async def judge(
+        self, item: Item, problem: Blob, request_id: str, *, queue_s: float = 0.0, attempts: int = 1
+    ) -> tuple[Verdict, bytes]:
+        """Return the verdict and the judgement as JSON; ``problem`` is not looked at where it is kept.
 
         Raises:
             WorkerLostError: the worker died, or was killed because the item's deadline passed.
 
         """
         needed, forget = self._problems.use(item.problem, len(problem))
-        task = task_of(item, request_id, brings_problem=needed, forget=forget)
+        task = task_of(
+            item, request_id, brings_problem=needed, forget=forget, queue_s=queue_s, attempts=attempts
+        )
         frames: list[Frame] = [task.model_dump_json().encode(), item.submission]
         if needed:
             frames.append(problem)
@@ -106,12 +117,24 @@ class WorkerProcess:
             await self._child.kill()
             raise WorkerLostError("answered something else and was killed") from None
 
+    async def kill(self) -> None:
+        """End it at once, with the program that it judges."""
+        await self._child.kill()
+
     async def close(self) -> None:
         """End it in good order."""
         await self._child.close()
 
 
-def task_of(item: Item, request_id: str, *, brings_problem: bool = False, forget: Sequence[str] = ()) -> Task:
+def task_of(
+    item: Item,
+    request_id: str,
+    *,
+    brings_problem: bool = False,
+    forget: Sequence[str] = (),
+    queue_s: float = 0.0,
+    attempts: int = 1,
+) -> Task:
     """Return what a worker is told of ``item``."""
     return Task(
         index=item.index,
@@ -121,4 +144,6 @@ def task_of(item: Item, request_id: str, *, brings_problem: bool = False, forget
         tests=item.tests,
         options=item.options,
         request_id=request_id,
+        queue_s=round(queue_s, 6),
+        attempts=attempts,
     )

@@ -18,8 +18,8 @@ ALLOWED = {
     "service": {"sandbox", "comparators"},
     "trainer_client": {"service.wire"},
 }
-# What comparators and the harness may use besides the standard library: nothing.
-STDLIB_ONLY = ("comparators", "sandbox/harness")
+# What comparators, the harness and what surrounds it in a container may use besides the standard library: nothing.
+STDLIB_ONLY = ("comparators", "sandbox/harness", "sandbox/container")
 OURS = {*PACKAGES, "benchmarks", "tests", "deploy"}
 
 
@@ -81,6 +81,28 @@ def test_standard_library_only(folder: str) -> None:
             assert top in sys.stdlib_module_names or top == folder.partition("/")[0], f"{path}: {imported}"
 
 
+def test_redis_stays_in_its_folder() -> None:
+    """Only the distributed half knows Redis and RQ; the rest knows contracts, and one place chooses."""
+    chooses = {"service.http.app", "service.cli.worker"}
+    for name, path in MODULES.items():
+        tops = {imported.partition(".")[0] for imported in _imports(path, deferred=True)}
+        if not name.startswith("service.distributed"):
+            assert not tops & {"redis", "rq"}, name
+            known = {one for one in _imports(path, deferred=True) if one.startswith("service.distributed")}
+            assert not known or name in chooses, f"{name} -> {known}"
+
+
+@pytest.mark.parametrize("folder", ["queue", "jobs", "problems", "keys", "processes", "distributed"])
+def test_what_waits_knows_no_http(folder: str) -> None:
+    """Queues, jobs, stores and keys can be used without a web framework."""
+    for name, path in MODULES.items():
+        if name.startswith(f"service.{folder}"):
+            imported = _imports(path, deferred=True)
+            assert not {
+                one for one in imported if one.startswith(("service.http", "fastapi", "starlette"))
+            }, name
+
+
 def test_no_import_cycles() -> None:
     """Modules import each other without circles, counting what is imported at their top level."""
     graph: dict[str, set[str]] = {}
@@ -115,6 +137,7 @@ def test_exports_exist(package: str) -> None:
         ("comparators", ["pydantic", "numpy", "service", "sandbox"]),
         ("service.http.app", ["matplotlib", "numpy", "pyarrow"]),
         ("service.audit.engine", ["fastapi", "starlette", "matplotlib", "click"]),
+        ("sandbox", ["docker", "requests", "pydantic", "service"]),
     ],
 )
 def test_light_imports(package: str, heavy: list[str]) -> None:
@@ -136,12 +159,18 @@ def test_audits_know_neither_http_nor_the_command_line() -> None:
 
 
 def test_settings_are_read_in_one_place() -> None:
-    """Only the settings module (and the harness, for its own folder) looks at the environment."""
-    allowed = {"service.settings", "sandbox.harness.workspace"}
+    """Only the settings module looks at the environment (and in jails the harness: its folder, its loader's wish)."""
+    allowed = {"service.settings", "sandbox.harness.workspace", "sandbox.harness.zygote"}
     for name, path in MODULES.items():
         text = path.read_text(encoding="utf-8")
         if "os.environ" in text or "os.getenv" in text:
             assert name in allowed, name
+
+
+def test_nothing_imports_what_operates_it() -> None:
+    """``deploy`` holds files for machines and images; no module of ours needs them."""
+    for name, path in MODULES.items():
+        assert not [one for one in _imports(path, deferred=True) if one.partition(".")[0] == "deploy"], name
 
 
 def test_nothing_is_unpickled() -> None:

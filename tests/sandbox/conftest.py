@@ -42,6 +42,8 @@ WAYS: dict[str, tuple[SandboxKind, Isolation]] = {
 def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
     """Give a sandbox of each way in turn."""
     kind, isolation = WAYS[request.param]
+    if request.config.getoption("--sandbox") == "docker":
+        kind = "docker"
     settings = SandboxSettings(kind=kind, python=default_python(), isolation=isolation)
     with open_sandbox(settings) as opened:
         assert opened.describe()["warm"] == (kind == "nsjail")

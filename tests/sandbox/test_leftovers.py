@@ -99,6 +99,7 @@ def _traces() -> dict[str, object]:
     }
 
 
+@pytest.mark.jail
 @pytest.mark.parametrize("source", LITTER.values(), ids=LITTER.keys())
 def test_a_session_leaves_nothing_on_the_host(
     sandbox: Sandbox, source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -121,6 +122,7 @@ def test_a_session_leaves_nothing_on_the_host(
     assert _traces() == before
 
 
+@pytest.mark.jail
 @pytest.mark.parametrize("source", LITTER.values(), ids=LITTER.keys())
 def test_the_next_run_of_the_session_finds_nothing(sandbox: Sandbox, source: str) -> None:
     look = (
@@ -149,6 +151,7 @@ def test_the_next_run_sees_no_state_of_the_interpreter(sandbox: Sandbox) -> None
     assert first.stdout.startswith(b"False False False")
 
 
+@pytest.mark.jail
 def test_many_runs_of_one_session_leave_no_descriptor(sandbox: Sandbox) -> None:
     with sandbox.session(Program("print(len(__import__('os').listdir('/proc/self/fd')))"), LIMITS) as session:
         session.run(StdioInput(), LIMITS)
@@ -158,6 +161,7 @@ def test_many_runs_of_one_session_leave_no_descriptor(sandbox: Sandbox) -> None:
     assert len(outputs) == 1
 
 
+@pytest.mark.jail
 def test_a_sandbox_leaves_nothing_when_it_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     before = _traces()

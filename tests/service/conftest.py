@@ -16,8 +16,10 @@ import pytest
 import structlog
 import uvicorn
 
+from benchmarks.redis_server import NoRedisError, RedisServer, redis_server
 from service.http.app import create_app
 from service.settings import Settings
+from tests.service.worker_pool import pool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -69,5 +71,37 @@ def serve_hooked() -> Iterator[Callable[..., httpx.Client]]:
         yield serve
 
 
+@pytest.fixture(scope="session")
+def shared_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    """Give a Redis with a pool of one hooked worker, for tests that leave both as they found them."""
+    try:
+        with redis_server(tmp_path_factory.mktemp("redis")) as server, pool(server.url):
+            yield server
+    except NoRedisError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(params=["local", "redis"])
+def serve_any(
+    request: pytest.FixtureRequest, serve_hooked: Callable[..., httpx.Client]
+) -> Callable[..., httpx.Client]:
+    """Give what ``serve_hooked`` gives, for every kind of queue."""
+    if request.param == "local":
+        return serve_hooked
+    server: RedisServer = request.getfixturevalue("shared_redis")
+
+    client = server.client()
+    for key in client.scan_iter("microcoder:*"):
+        if not key.startswith(b"microcoder:worker:"):
+            client.delete(key)
+
+    def serve(**settings: Any) -> httpx.Client:
+        return serve_hooked(queue=server.url, **settings)
+
+    return serve
+
+
 def _settings(**values: Any) -> Settings:
-    return Settings(**{"sandbox": "unsafe-process", "python": sys.executable, "workers": 1, **values})
+    # Most tests look at what workers do, so that a repeated program is judged again.
+    defaults = {"sandbox": "unsafe-process", "python": sys.executable, "workers": 1, "cache_ttl_s": 0}
+    return Settings(**{**defaults, **values})

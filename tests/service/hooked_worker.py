@@ -1,8 +1,9 @@
 """A worker whose judge does what the program's text says, for faults that no judged program can cause.
 
-Words of a program: ``sleep S``, ``raise``, ``die``, ``die-once PATH``, ``broken-once PATH``, ``hang``;
-everything else is accepted. The message names the worker's process id. The environment's ``HOOKED_START`` is
-done at start: ``die`` and ``unavailable`` are known.
+Words of a program: ``sleep S``, ``raise``, ``die``, ``die-once PATH``, ``broken-once PATH``, ``hang``,
+``die-together`` (with the parent process), and ``count PATH``, ``sleep-count S PATH``, ``count-raise PATH``,
+``count-tle PATH``, which note each run in a file; everything else is accepted. The message names the worker's process
+id. The environment's ``HOOKED_START`` is done at start: ``die`` and ``unavailable`` are known.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ class HookedJudge:
     def describe(self) -> dict[str, JsonValue]:
         return {"isolation": "none", "kind": "hooked"}
 
-    def judge(self, submission: Submission, problem: Problem, options: Options) -> Judgement:
+    def judge(self, submission: Submission, problem: Problem, options: Options, _key: str) -> Judgement:
+        verdict = Verdict.AC
         match (submission.code or submission.completion or "").split():
             case ["sleep", seconds]:
                 time.sleep(float(seconds))
@@ -51,19 +53,38 @@ class HookedJudge:
                 raise SandboxBrokenError("as asked")
             case ["hang"]:
                 time.sleep(3600)
+            case ["die-together"]:
+                os.kill(os.getppid(), signal.SIGKILL)
+                time.sleep(3600)
+            case ["count", path]:
+                note(path)
+            case ["sleep-count", seconds, path]:
+                note(path)
+                time.sleep(float(seconds))
+            case ["count-raise", path]:
+                note(path)
+                raise RuntimeError("as asked")
+            case ["count-tle", path]:
+                note(path)
+                verdict = Verdict.TLE
         return Judgement(
             id=submission.id or "",
-            verdict=Verdict.AC,
-            reward=1.0,
-            score=1.0,
-            passed=len(problem.tests),
+            verdict=verdict,
+            reward=float(verdict is Verdict.AC),
+            score=float(verdict is Verdict.AC),
+            passed=len(problem.tests) if verdict is Verdict.AC else 0,
             total=len(problem.tests),
-            first_failed=None,
+            first_failed=None if verdict is Verdict.AC else 0,
             message=f"pid {os.getpid()}",
             duration_s=0.0,
             worker=self._name,
             isolation=options.isolation,
         )
+
+
+def note(path: str) -> None:
+    with Path(path).open("a", encoding="utf-8") as runs:
+        runs.write(f"{os.getpid()}\n")
 
 
 @contextmanager

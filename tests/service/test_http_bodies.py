@@ -296,5 +296,5 @@ def test_a_body_that_stops_arriving_is_a_408(serve_hooked: Callable[..., httpx.C
 
 
 def test_unknown_paths_and_methods_are_problems_too(hooked: httpx.Client) -> None:
-    refused(hooked.get("/jobs/1"), 404, "not-found")
+    refused(hooked.get("/nowhere"), 404, "not-found")
     assert refused(hooked.get("/evaluate"), 405, "method-not-allowed")

@@ -130,7 +130,7 @@ def test_what_is_not_finished_within_the_drain_time_is_a_503() -> None:
 
 def test_a_stream_that_is_not_finished_within_the_drain_time_ends_with_our_failure() -> None:
     with serving(*UNSAFE, "--drain-s", "0.3") as (process, client):
-        codes = [SUM, "while True: pass", SUM]
+        codes = [SUM, "while True: pass", f"{SUM} #"]
         batch = {"submissions": [{"code": code, "problem": PROBLEM} for code in codes]}
         accept = {"Accept": "application/x-ndjson"}
         with client.stream("POST", "/evaluate/batch", json=batch, headers=accept) as answer:
@@ -211,3 +211,47 @@ def test_a_bad_setting_is_named_and_the_status_is_2(
     assert result.returncode == 2
     assert named in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_without_keys_it_listens_to_this_machine_only_and_says_so() -> None:
+    with serving(*UNSAFE, "--host", "0.0.0.0") as (process, client):  # noqa: S104 -- it must not listen there
+        assert judged(client, SUM).json()["verdict"] == "AC"
+        assert listening_addresses(process.pid) == {"127.0.0.1"}
+        process.terminate()
+        assert process.stderr is not None
+        assert "No API key is configured" in process.stderr.read()
+
+
+@pytest.mark.parametrize(
+    ("flags", "environment"),
+    [(("--open-access", "true"), {}), ((), {"MICROCODER_API_KEYS": "key"})],
+    ids=["asked for", "with keys"],
+)
+def test_it_listens_beyond_this_machine_with_keys_or_when_that_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch, flags: tuple[str, ...], environment: dict[str, str]
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    everywhere = "0.0.0.0"  # noqa: S104 -- what is tested
+    process = subprocess.Popen(
+        [*COMMAND, *UNSAFE, "--host", everywhere, *flags],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert listening_addresses(process.pid) == {everywhere}
+        process.terminate()
+        process.communicate(timeout=20)
+
+
+def listening_addresses(pid: int) -> set[str]:
+    """Return the IPv4 addresses that a process listens on, as the kernel tells."""
+    sockets = {str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir() if link.is_symlink()}
+    rows = [row.split() for row in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]]
+    hexadecimal = [
+        row[1].partition(":")[0] for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in sockets
+    ]
+    return {socket.inet_ntoa(bytes.fromhex(one)[::-1]) for one in hexadecimal}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -57,7 +59,7 @@ def test_a_dropped_request_waits_no_longer_at_any_priority() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(LEVELS))))
-def test_nothing_is_lost_and_no_priority_is_passed_over(jobs: list[tuple[str, Priority]]) -> None:
+def test_nothing_is_lost(jobs: list[tuple[str, Priority]]) -> None:
     schedule = FairSchedule[str, tuple[int, Priority]]()
     for number, (request, level) in enumerate(jobs):
         schedule.put(request, level, (number, level))
@@ -65,7 +67,19 @@ def test_nothing_is_lost_and_no_priority_is_passed_over(jobs: list[tuple[str, Pr
     while (job := schedule.take()) is not None:
         order.append(job)
     assert sorted(number for number, _ in order) == list(range(len(jobs)))
-    assert [level for _, level in order] == sorted((level for _, level in order), key=LEVELS.index)
+
+
+def test_a_higher_priority_goes_first_but_a_lower_one_has_a_turn_now_and_then() -> None:
+    schedule = FairSchedule[str, str]()
+    for level in LEVELS:
+        for _ in range(40):
+            schedule.put(level, level, level)
+    order = taken(schedule)
+    assert order[:4] == ["high"] * 4
+    assert order[:40].count("high") > order[:40].count("normal") > order[:40].count("low") >= 2
+    for level in ("normal", "low"):
+        places = [place for place, one in enumerate(order) if one == level]
+        assert max(after - before for before, after in pairwise(places)) <= 17
 
 
 def test_room_ends_at_the_capacity_in_submissions_or_bytes() -> None:

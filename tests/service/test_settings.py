@@ -127,3 +127,30 @@ def test_programs_run_in_an_environment_of_their_own_where_there_is_one(
     python.parent.mkdir(parents=True)
     python.touch()
     assert default_python() == str(python)
+
+
+def test_secrets_are_read_from_files_and_the_environment_wins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    for folder, port in ((one, "9001"), (other, "9002")):
+        folder.mkdir()
+        (folder / "microcoder_port").write_text(f"{port}\n")
+    (one / "microcoder_api_keys").write_text("key-one,key-two\n")
+    monkeypatch.setenv("MICROCODER_SECRETS_DIR", f"{one}:{other}:{tmp_path}/missing")
+    settings = Settings()
+    assert [key.get_secret_value() for key in settings.api_keys] == ["key-one", "key-two"]
+    assert settings.port == 9002
+    monkeypatch.setenv("MICROCODER_PORT", "9003")
+    assert Settings().port == 9003
+    monkeypatch.delenv("MICROCODER_SECRETS_DIR")
+    assert not Settings().api_keys
+
+
+def test_a_secret_file_that_holds_nothing_opens_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "microcoder_api_keys").write_text("\n")
+    monkeypatch.setenv("MICROCODER_SECRETS_DIR", str(tmp_path))
+    with pytest.raises(ValueError, match="api_keys"):
+        Settings()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # Each holds its items in a process of its own.
 MAX_HELD = 4
 RETRY_AFTER_S = 30.0
-JUDGING = ("sandbox", "python", "workers", "isolation", "log_level", "log_format")
+JUDGING = ("sandbox", "docker_image", "python", "workers", "isolation", "log_level", "log_format")
 
 
 class Audits:

@@ -14,9 +14,10 @@ from service import languages
 from service.audit.engine import Plan
 from service.audit.items import Item, Loaded, Truth
 from service.audit.sources import BUILTIN, builtin
-from service.errors import MalformedBodyError, UnknownProblemError
+from service.errors import MalformedBodyError
 from service.fields import Faults
-from service.intake import Rules, parsed
+from service.intake import Rules
+from service.json_text import parsed
 from service.wire import Problem, Submission, Verdict
 
 MAX_REPEATS = 100
@@ -66,7 +67,6 @@ def read_request(body: bytes, rules: Rules) -> Order:
     Raises:
         MalformedBodyError: it is no JSON object.
         InvalidFieldsError: fields are invalid.
-        UnknownProblemError: submissions name problems that are not stored here.
 
     """
     data = parsed(body)
@@ -106,7 +106,6 @@ class _Items:
         self._context = {"maxima": rules.maxima}
         self._faults = faults
         self._problems: dict[bytes, Problem | ValidationError] = {}
-        self._missing: dict[str, None] = {}
 
     def read(self, rows: list[Any]) -> list[Item]:
         """Return the valid ones; the rest is noted."""
@@ -116,8 +115,6 @@ class _Items:
             if item.id in seen:
                 self._faults.add(("items", index, "submission", "id"), f"{item.id!r} is used twice")
             seen.add(item.id)
-        if self._missing and not self._faults:
-            raise UnknownProblemError(list(self._missing))
         return items
 
     def _item(self, index: int, row: Any) -> Item | None:
@@ -149,8 +146,8 @@ class _Items:
         if fault := languages.fault(submission.language, self._rules.languages, problem):
             self._faults.add((*where, "submission", "language"), fault)
         if problem is None:
-            if isinstance(raw, dict) and raw.get("problem") is None and submission.problem_id is not None:
-                self._missing[submission.problem_id] = None
+            if isinstance(raw, dict) and raw.get("problem") is None:
+                self._faults.add((*where, "submission", "problem_id"), "an audit takes its problems inline")
             return None
         return Item(
             submission.id or f"items[{index}]", labelled.source, submission, problem, _truth(labelled.truth)

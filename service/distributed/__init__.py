@@ -1,0 +1,1 @@
+"""Judging through Redis and RQ: API processes enqueue, worker pools on any number of machines judge."""

@@ -1,0 +1,99 @@
+"""The endpoints whose callers wait for judgements."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from fastapi import APIRouter, Request, Response
+from starlette.requests import ClientDisconnect
+from starlette.responses import StreamingResponse
+
+from service.errors import NotReadyError
+from service.http.accept import prefers
+from service.http.admission import listening
+from service.http.openapi import DESCRIBED, json_body
+from service.wire import Batch, BatchAnswer, Judgement, Submission
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Coroutine
+
+    from service.queue.contract import Listening
+
+JSON = "application/json"
+NDJSON = "application/x-ndjson"
+
+router = APIRouter()
+
+
+@router.post("/evaluate", response_model=Judgement, openapi_extra=json_body(Submission), responses=DESCRIBED)
+async def evaluate_one(request: Request) -> Response:
+    """Judge one submission."""
+    listener = await listening(request, "single")
+    try:
+        judgement = await _unless_client_leaves(request, _first(listener))
+    finally:
+        listener.cancel()
+    return Response(judgement, media_type=JSON)
+
+
+@router.post(
+    "/evaluate/batch", response_model=BatchAnswer, openapi_extra=json_body(Batch), responses=DESCRIBED
+)
+async def evaluate_batch(request: Request) -> Response:
+    """Judge many submissions; with `Accept: application/x-ndjson`, one judgement a line as each is ready."""
+    listener = await listening(request, "batch")
+    if wants_lines(request):
+        return StreamingResponse(lines(listener), media_type=NDJSON)
+    try:
+        judgements = await _unless_client_leaves(request, _all(listener))
+    finally:
+        listener.cancel()
+    return Response(b'{"judgements":[%b]}' % b",".join(judgements), media_type=JSON)
+
+
+def wants_lines(request: Request) -> bool:
+    """Tell whether the caller prefers a stream of lines."""
+    return prefers(NDJSON, ", ".join(request.headers.getlist("accept")), over=JSON)
+
+
+async def lines(listener: Listening) -> AsyncIterator[bytes]:
+    """Yield a line for each judgement as it is ready."""
+    try:
+        async for judged in listener:
+            yield judged.judgement + b"\n"
+    except NotReadyError as error:
+        # The status has been sent; the rest of the answer says for each submission that we failed.
+        for judged in listener.give_up(str(error)):
+            yield judged.judgement + b"\n"
+    finally:
+        listener.cancel()
+
+
+async def _first(listener: Listening) -> bytes:
+    (judgement,) = await _all(listener)
+    return judgement
+
+
+async def _all(listener: Listening) -> list[bytes]:
+    judged = [one async for one in listener]
+    judged.sort(key=lambda one: one.index)
+    return [one.judgement for one in judged]
+
+
+async def _unless_client_leaves[T](request: Request, answer: Coroutine[None, None, T]) -> T:
+    answering = asyncio.ensure_future(answer)
+    leaving = asyncio.ensure_future(_client_left(request))
+    try:
+        await asyncio.wait((answering, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if answering.done():
+            return answering.result()
+        raise ClientDisconnect
+    finally:
+        answering.cancel()
+        leaving.cancel()
+
+
+async def _client_left(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

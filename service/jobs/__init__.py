@@ -1,0 +1,1 @@
+"""Jobs: requests whose answers are fetched later, or more than once."""

@@ -1,0 +1,1 @@
+"""API keys: who may call, and how much."""

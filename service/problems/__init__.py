@@ -1,0 +1,1 @@
+"""Problems that are stored once and named by many submissions."""
