@@ -1,13 +1,13 @@
 # Two commands are enough for a newcomer: `make serve` and `make test`. Each does all the set-up that it needs.
 PORT ?= 8000
 HOST ?= 127.0.0.1
-PYTHON_FILES := comparators sandbox service trainer_client tests benchmarks deploy
+PYTHON_FILES := comparators sandbox service trainer_client tests benchmarks deploy scripts
 LOCKED := $(wildcard requirements/*.txt) pyproject.toml scripts/setup sandbox/harness/helper.c
 
 # Of the sandbox's tests, those about what holds a program rather than about what it may say.
 HOLDING := $(addprefix tests/sandbox/test_,isolation.py limits.py leftovers.py system_calls.py call_forgeries.py)
 
-.PHONY: serve test test-docker test-trainers images lint type bench format lock clean help
+.PHONY: serve test test-docker test-trainers images lint type audit bench format lock clean help
 
 help: ## list the verbs
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -34,6 +34,9 @@ lint: .venv/.dev ## check style
 
 type: .venv/.dev ## check types
 	.venv/bin/mypy
+
+audit: .venv/.service ## measure accuracy on the built-in set; fails on any wrong verdict
+	.venv/bin/microcoder audit --gate
 
 bench: .venv/.dev ## measure speed on this machine, as ratios
 	.venv/bin/python -m benchmarks.sandbox

@@ -26,13 +26,14 @@ from rich.table import Table
 from benchmarks import naive, references
 from benchmarks.cpu_time import CpuMeter
 from benchmarks.tables import console_of
-from service.cli.inputs import Work
-from service.cli.judging import judge_all
+from service.inputs import Work
+from service.queue.offline import judge_all
 from service.settings import Settings, default_python
 from service.telemetry import configure_logging
 from service.wire import (
     CallCase,
     CallProblem,
+    Judgement,
     Limits,
     Options,
     Problem,
@@ -120,13 +121,18 @@ def run(part: str, entries: list[SubmissionEntry], problems: dict[str, Problem],
         )
         for entry in entries
     ]
+
+    def on_judged(index: int, answer: bytes) -> None:
+        judgement = Judgement.model_validate_json(answer)
+        outcome.note(entries[index], judgement.verdict, judgement.message)
+
     with _timed(outcome, meter):
         asyncio.run(
             judge_all(
                 work,
                 Settings(workers=WORKERS, log_level="error"),
                 lambda _work: Options(detail="none"),
-                lambda index, judgement: outcome.note(entries[index], judgement.verdict, judgement.message),
+                on_judged,
             )
         )
     return outcome

@@ -6,8 +6,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 TARGETS = {
-    "service": ["--extra", "service", "pyproject.toml"],
-    "dev": ["--extra", "service", "--extra", "dev", "pyproject.toml"],
+    "service": ["--extra", "service", "--extra", "audit", "pyproject.toml"],
+    "dev": ["--extra", "service", "--extra", "audit", "--extra", "dev", "pyproject.toml"],
     "trainers": ["--extra", "service", "--extra", "dev", "--extra", "trl", "pyproject.toml"],
     "programs": ["requirements/programs.in"],
     "build": ["requirements/build.in"],

@@ -7,6 +7,7 @@
     │   ├── MalformedBodyError          400  not JSON, or not the JSON this service reads
     │   ├── UnauthorizedError           401
     │   ├── UnknownProblemError         404  lists the missing ids
+    │   ├── UnknownAuditError           404
     │   ├── UnknownJobError             404
     │   ├── ProblemConflictError        409  another content holds the id
     │   ├── SlowBodyError               408
@@ -115,6 +116,14 @@ class ProblemConflictError(ClientError):
         super().__init__(
             f"another content is stored as {problem_id!r}; delete it first, or choose another id"
         )
+
+
+class UnknownAuditError(ClientError):
+    """There is no such audit, or its report was dropped."""
+
+    status = 404
+    type = "unknown-audit"
+    title = "Unknown audit"
 
 
 class SlowBodyError(ClientError):

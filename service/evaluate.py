@@ -18,7 +18,7 @@ from sandbox import LanguageUnavailableError, Program, Sandbox, SandboxError
 from service import verdicts, wire
 from service.cores import Cores
 from service.extraction import extract
-from service.runs import Context, Ran, Run
+from service.runs import Comparing, Context, Ran, Run, compared
 from service.text import shortened
 from service.wire import CaseResult, Judgement, Verdict
 
@@ -33,15 +33,17 @@ def evaluate(  # noqa: PLR0913 - what an answer depends on, each by its name
     worker: str | None = None,
     order: Sequence[int] | None = None,
     cores: Cores | None = None,
+    comparing: Comparing = compared,
 ) -> Judgement:
     """Judge ``submission`` against ``problem``; ``options`` are used where the submission carries none.
 
     ``order`` are the indexes of the tests in the order in which they are tried where the first failure ends it;
-    None means the problem's own. ``cores`` lets slow tests run side by side on those that are idle.
+    None means the problem's own. ``cores`` lets slow tests run side by side on those that are idle. ``comparing``
+    decides on each output that no checker decides on; the audit looks in here.
     """
     started = time.perf_counter()
     chosen = submission.options or options or wire.Options()
-    context = Context(sandbox, defaults, worker, cores)
+    context = Context(sandbox, defaults, worker, cores, comparing)
     if order is None or not chosen.stop_on_failure:
         order = range(len(problem.tests))
     outcome = _judge(submission, problem, context, chosen, order)

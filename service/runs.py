@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from queue import SimpleQueue
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from comparators import Comparison, Rules, compare
 from sandbox import (
@@ -46,6 +46,27 @@ LOADED = 0.25
 WORTH_A_CORE_S = 0.05
 
 
+# Given the test, its expected answer, what the program gave, and the rules that hold for it.
+Comparing = Callable[[wire.Case, Any, Any, Rules], Comparison]
+
+
+def compared(_test: wire.Case, expected: Any, actual: Any, rules: Rules) -> Comparison:
+    """Compare by the problem's own rules."""
+    return compare(expected, actual, rules)
+
+
+def rules_of(test: wire.Case, chosen: wire.ComparisonOptions) -> Rules:
+    """Return the rules of one test: its own, else its problem's."""
+    return Rules(
+        kind="returned" if isinstance(test, wire.CallCase) else "printed",
+        profile=chosen.profile,
+        abs_tol=chosen.abs_tol if test.abs_tol is None else test.abs_tol,
+        rel_tol=chosen.rel_tol if test.rel_tol is None else test.rel_tol,
+        ignore_case=chosen.ignore_case,
+        order=test.order or chosen.order,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
     """What judging needs besides the submission: where to run, what holds by default, who answers."""
@@ -54,6 +75,7 @@ class Context:
     defaults: wire.Limits
     worker: str | None = None
     cores: Cores | None = None
+    comparing: Comparing = compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,20 +186,13 @@ class _Lane:
         chosen = self._problem.comparison
         if chosen.checker is not None:
             return self._ask_checker(chosen.checker, test, result)
-        rules = Rules(
-            kind="returned" if isinstance(test, wire.CallCase) else "printed",
-            profile=chosen.profile,
-            abs_tol=chosen.abs_tol if test.abs_tol is None else test.abs_tol,
-            rel_tol=chosen.rel_tol if test.rel_tol is None else test.rel_tol,
-            ignore_case=chosen.ignore_case,
-            order=test.order or chosen.order,
-        )
+        rules = rules_of(test, chosen)
         if isinstance(test, wire.CallCase):
-            return compare(test.expected, result.value, rules)
+            return self._context.comparing(test, test.expected, result.value, rules)
         expected = _stdio(test).expected
         if _far_longer(result.stdout, expected):
             return Comparison(accepted=False, step=None, feedback="far more was printed than is expected")
-        return compare(expected, result.stdout, rules)
+        return self._context.comparing(test, expected, result.stdout, rules)
 
     def _ask_checker(self, checker: wire.Checker, test: wire.Case, result: RunResult) -> Comparison:
         if self._checker is None:

@@ -134,6 +134,11 @@ class Settings(BaseSettings):
     )
     drain_s: Seconds = Field(30.0, description="Time to finish admitted submissions after SIGTERM.")
 
+    audit_dir: Path | None = Field(
+        None, description="Folder where reports of audits are kept; unset, they go when the service ends."
+    )
+    audit_reports: int = Field(100, ge=1, description="Reports of audits that are kept.")
+
     isolation: Isolation = Field("reuse", description="Isolation of submissions that ask for none.")
     failing_first: bool = Field(
         True,

@@ -20,6 +20,7 @@ __all__ = ["LazyGroup", "main"]
 
 # The name of a command is that of the object and of its module; the text is its line in --help.
 _COMMANDS = {
+    "audit": "Measure how often the evaluator is right.",
     "judge": "Judge programs against a problem, without a server.",
     "key": "Make an API key.",
     "serve": "Judge programs over HTTP.",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import sys
 from dataclasses import replace
@@ -17,25 +16,19 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from comparators import PROFILES
 from sandbox import SandboxSettings, SandboxUnavailableError, languages
 from service.cli.flags import load_settings
-from service.cli.inputs import InputError, Inputs, Work, read_inputs
-from service.cli.judging import NoSandboxError, judge_all
+from service.cli.offline import UnusableError, quiet
 from service.cli.report import Report, Result, print_table, report_of, result_of
 from service.errors import NotReadyError
+from service.inputs import InputError, Inputs, Work, read_inputs
 from service.languages import PYTHON, every_name, fault
-from service.telemetry import configure_logging
+from service.queue.offline import NoSandboxError, judge_all
 from service.wire import Judgement, Options
 
 if TYPE_CHECKING:
     from service.settings import Settings
 
-AS_EXPECTED, DIFFERS, UNUSABLE = 0, 1, 2
+AS_EXPECTED, DIFFERS = 0, 1
 STDOUT_DESCRIPTOR = 1
-
-
-class UnusableError(click.ClickException):
-    """Bad input, no sandbox to judge it in, or nowhere to write the report."""
-
-    exit_code = UNUSABLE
 
 
 @click.command(
@@ -87,7 +80,7 @@ def judge(  # noqa: PLR0913 -- one parameter per flag
     try:
         inputs = read_inputs(list(paths), problem_file)
         _check(inputs, settings)
-        settings = _quiet(settings)
+        settings = quiet(settings)
         changes: dict[str, object] = {"stop_on_failure": False if all_tests else None, "detail": detail}
         results = _judged(_with_profile(inputs.work, profile), settings, changes)
     except (InputError, NoSandboxError, NotReadyError, SandboxUnavailableError) as error:
@@ -110,14 +103,6 @@ def _print(report: Report, *, as_json: bool) -> None:
             os.dup2(nowhere.fileno(), STDOUT_DESCRIPTOR)
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise UnusableError(f"the report cannot be written to standard output: {reason}") from error
-
-
-def _quiet(settings: Settings) -> Settings:
-    """Log only the workers' errors: the report says the rest, and logs tear the progress bar."""
-    settings = settings.model_copy(update={"log_level": "error", "log_format": "console"})
-    configure_logging(settings.log_level, settings.log_format)
-    logging.getLogger("service.queue").setLevel(logging.CRITICAL)
-    return settings
 
 
 def _check(inputs: Inputs, settings: Settings) -> None:
@@ -156,8 +141,8 @@ def _judged(work: list[Work], settings: Settings, changes: dict[str, object]) ->
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         bar = progress.add_task("judging", total=len(work))
 
-        def on_judged(index: int, judgement: Judgement) -> None:
-            judgements[index] = judgement
+        def on_judged(index: int, judgement: bytes) -> None:
+            judgements[index] = Judgement.model_validate_json(judgement)
             progress.advance(bar)
 
         def options(one: Work) -> Options:

@@ -15,7 +15,16 @@ from service.distributed.redis_jobs import RedisJobs
 from service.distributed.redis_limiter import RedisLimiter
 from service.distributed.redis_problems import RedisProblems
 from service.distributed.redis_queue import RedisQueue
-from service.http import job_routes, judging_routes, openapi, problem_answers, problem_routes, routes
+from service.http import (
+    audit_routes,
+    job_routes,
+    judging_routes,
+    openapi,
+    problem_answers,
+    problem_routes,
+    routes,
+)
+from service.http.audits.jobs import Audits
 from service.http.compression import CompressionMiddleware
 from service.http.figures import QueueFigures
 from service.http.key_middleware import ApiKeyMiddleware
@@ -62,6 +71,7 @@ def create_app(settings: Settings, worker_command: Sequence[str] = WORKER_COMMAN
             await services.limiter.close()
             await services.queue.close()
             await services.reading.close()
+            await services.audits.close()
 
     app = FastAPI(
         title="MicroCoder-Evaluator",
@@ -72,7 +82,7 @@ def create_app(settings: Settings, worker_command: Sequence[str] = WORKER_COMMAN
         # A redirect would be an answer of another type than the contract's errors.
         redirect_slashes=False,
     )
-    for part in (routes, judging_routes, job_routes, problem_routes):
+    for part in (routes, judging_routes, job_routes, problem_routes, audit_routes):
         app.include_router(part.router)
     problem_answers.install(app)
     openapi.install(app)
@@ -110,6 +120,7 @@ async def _services(settings: Settings, worker_command: Sequence[str], meters: M
         limiter=limiter,
         reading=BodyReading(rules),
         languages=known,
+        audits=Audits(settings, rules),
         registry=meters.registry,
     )
 

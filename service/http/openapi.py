@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from fastapi.openapi.utils import get_openapi
 from pydantic.json_schema import models_json_schema
 
+from service.http.audits.request import AuditRequest
 from service.wire import AssertProblem, Batch, CallProblem, ProblemDetail, StdioProblem, Submission
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def install(app: FastAPI) -> None:
                 title=app.title, version=app.version, description=app.description, routes=app.routes
             )
             _, definitions = models_json_schema(
-                [(model, "validation") for model in (Submission, Batch, ProblemDetail)],
+                [(model, "validation") for model in (Submission, Batch, AuditRequest, ProblemDetail)],
                 ref_template=_REFERENCE,
             )
             schema.setdefault("components", {}).setdefault("schemas", {}).update(definitions["$defs"])

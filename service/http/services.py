@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from sandbox import Language
+    from service.http.audits.jobs import Audits
     from service.http.reading import BodyReading
     from service.jobs.contract import Jobs
     from service.keys.limiter import Limiter
@@ -30,6 +31,7 @@ class Services:
     reading: BodyReading
     languages: list[Language]
     registry: CollectorRegistry
+    audits: Audits
 
 
 def services_of(request: Request) -> Services:

@@ -142,6 +142,8 @@ def test_exports_exist(package: str) -> None:
         *((f"trainer_client.adapters.{name}", TRAINERS) for name in ADAPTERS),
         ("service", ["pydantic", "fastapi", "sandbox", "comparators"]),
         ("comparators", ["pydantic", "numpy", "service", "sandbox"]),
+        ("service.http.app", ["matplotlib", "numpy", "pyarrow"]),
+        ("service.audit.engine", ["fastapi", "starlette", "matplotlib", "click"]),
         ("sandbox", ["docker", "requests", "pydantic", "service"]),
     ],
 )
@@ -152,6 +154,15 @@ def test_light_imports(package: str, heavy: list[str]) -> None:
         [sys.executable, "-c", code], check=True, cwd=ROOT, capture_output=True, text=True
     )
     assert result.stdout.strip() == "[]"
+
+
+def test_audits_know_neither_http_nor_the_command_line() -> None:
+    """Within the service imports point one way as well: doors know the engine, not the other way round."""
+    doors = ("service.http", "service.cli")
+    for name, path in MODULES.items():
+        if name.startswith(("service.audit", "service.queue", "service.packages")):
+            for imported in _imports(path, deferred=True):
+                assert not imported.startswith(doors), f"{name} -> {imported}"
 
 
 def test_settings_are_read_in_one_place() -> None:

@@ -1,4 +1,4 @@
-"""What ``microcoder judge`` reads: files and folders, to submissions with their problems and right verdicts.
+"""What ``microcoder judge`` and ``microcoder audit`` read: submissions with problems and right verdicts.
 
 JSON is read as the service reads request bodies, so that a file that works here works there. A file holds
 one of
@@ -45,13 +45,19 @@ class InputError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One submission to judge. ``expected`` holds the verdicts that are right; None expects nothing."""
+    """One submission to judge. ``expected`` holds the verdicts that are right; None expects nothing.
+
+    ``origin`` is where its problem comes from, as a labelled set's ``source`` or a package's name says it; ``name``
+    names it wherever the file lies.
+    """
 
     file: str
     submission: Submission
     problem: Problem
     expected: frozenset[Verdict] | None
     options: Options | None = None
+    origin: str | None = None
+    name: str | None = None
 
 
 @dataclass(slots=True)
@@ -160,7 +166,14 @@ def _read_folder(folder: Path, inputs: Inputs) -> None:
         package = load_package(path)
         for one in package.submissions:
             inputs.work.append(
-                Work(str(path / one.path), _submission(code=one.code), package.problem, one.expected)
+                Work(
+                    str(path / one.path),
+                    _submission(code=one.code),
+                    package.problem,
+                    one.expected,
+                    origin=package.name,
+                    name=f"{package.name}/{one.path}",
+                )
             )
         inputs.skipped.extend((str(path / one.path), one.reason) for one in package.skipped)
 
@@ -193,7 +206,15 @@ def _work(where: str, data: Any) -> Iterator[Work]:
         for index, one in enumerate(labelled.submissions):
             name = f"{where}[{one.file or one.id or index}]"
             submission = _submission(code=one.code, completion=one.completion, language=one.language)
-            yield Work(name, submission, labelled.problem, one.expected, labelled.options)
+            yield Work(
+                name,
+                submission,
+                labelled.problem,
+                one.expected,
+                labelled.options,
+                origin=labelled.source,
+                name=f"{labelled.id}/{one.file or one.id or index}" if labelled.id else None,
+            )
     else:
         batch = _validated(TypeAdapter(Batch), data, where)
         for index, submission in enumerate(batch.submissions):

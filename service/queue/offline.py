@@ -1,53 +1,76 @@
-"""Puts the work of ``microcoder judge`` through the service's own queue."""
+"""Puts work through a local queue of its own, for commands that judge without a server."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from service.deadline import deadline_s
 from service.intake import Intake, Item
 from service.queue.local_queue import LocalQueue
-from service.wire import Judgement
+from service.queue.worker_process import WORKER_COMMAND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from service.cli.inputs import Work
+    from pydantic import JsonValue
+
     from service.settings import Settings
-    from service.wire import Options
+    from service.wire import Options, Problem, Submission
+
+
+UNBOUNDED_S = 1e9
 
 
 class NoSandboxError(Exception):
     """Nothing can be judged on this machine; the text says why and what to do."""
 
 
-async def judge_all(
-    work: Sequence[Work],
+class Judgeable(Protocol):
+    """A submission beside its problem; the problem may be shared by many."""
+
+    @property
+    def submission(self) -> Submission:
+        """What is judged."""
+        ...
+
+    @property
+    def problem(self) -> Problem:
+        """What it is judged against."""
+        ...
+
+
+async def judge_all[W: Judgeable](
+    work: Sequence[W],
     settings: Settings,
-    options: Callable[[Work], Options],
-    on_judged: Callable[[int, Judgement], None],
-) -> None:
-    """Judge everything on all workers; ``on_judged`` gets index and judgement of each as it is ready.
+    options: Callable[[W], Options],
+    on_judged: Callable[[int, bytes], None],
+    command: Sequence[str] = WORKER_COMMAND,
+) -> dict[str, JsonValue]:
+    """Judge everything on all workers, which ``command`` starts; return what their sandbox is.
+
+    ``on_judged`` gets the index of each and its judgement as JSON, as it is ready.
 
     Raises:
         NoSandboxError: no worker could open its sandbox.
         NotReadyError: the sandboxes of all workers were lost on the way.
 
     """
-    queue = LocalQueue(settings)
+    # Whoever waits here waits for all of it, however long that takes.
+    queue = LocalQueue(settings.model_copy(update={"max_wait_s": UNBOUNDED_S}), command)
     queue.start()
     try:
         await queue.wait_started()
-        trouble = queue.health().trouble
-        if trouble is not None:
-            raise NoSandboxError(f"{trouble.cause}\nCure: {trouble.cure}")
+        health = queue.health()
+        if health.trouble is not None:
+            raise NoSandboxError(f"{health.trouble.cause}\nCure: {health.trouble.cure}")
         async for judged in await queue.submit(_intake(work, settings, options), "judge"):
-            on_judged(judged.index, Judgement.model_validate_json(judged.judgement))
+            on_judged(judged.index, judged.judgement)
     finally:
         await queue.close()
+    return health.sandbox
 
 
-def _intake(work: Sequence[Work], settings: Settings, options: Callable[[Work], Options]) -> Intake:
+def _intake[W: Judgeable](work: Sequence[W], settings: Settings, options: Callable[[W], Options]) -> Intake:
     """Return the work as one request. Maxima of limits do not apply: caller and host are one person here."""
     keys: dict[int, str] = {}
     problems: dict[str, bytes] = {}

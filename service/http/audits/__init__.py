@@ -1,0 +1,1 @@
+"""The HTTP half of audits: requests in, child processes that carry them out, reports kept on disk."""

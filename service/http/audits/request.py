@@ -1,0 +1,173 @@
+"""From the body of ``POST /audit`` to what is to be audited. Errors name the field by its path in the body."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+from pydantic_core import to_json
+
+from comparators import PROFILES
+from service import languages
+from service.audit.engine import Plan
+from service.audit.items import Item, Loaded, Truth
+from service.audit.sources import BUILTIN, builtin
+from service.errors import MalformedBodyError
+from service.fields import Faults
+from service.intake import Rules
+from service.json_text import parsed
+from service.wire import Problem, Submission, Verdict
+
+MAX_REPEATS = 100
+_PROBLEM: TypeAdapter[Problem] = TypeAdapter(Problem)
+TruthWord = Literal["accept", "reject", "AC", "WA", "TLE", "MLE", "OLE", "RE", "CE", "NC"]
+
+
+class LabelledSubmission(BaseModel):
+    """A submission and what is right: ``accept``, ``reject``, or the right verdict. ``source`` groups the report."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    submission: Submission
+    truth: TruthWord
+    source: Annotated[str, Field(min_length=1, max_length=200)] = "request"
+
+
+class AuditRequest(BaseModel):
+    """What is measured: labelled submissions or a data set by name, under which profiles and how often."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    profiles: Annotated[list[str], Field(min_length=1)] = list(PROFILES)
+    items: Annotated[list[LabelledSubmission], Field(min_length=1)] | None = None
+    dataset: Literal["builtin"] | None = None
+    repeats: Annotated[int, Field(ge=1, le=MAX_REPEATS)] = 1
+    controls: bool = True
+
+    @model_validator(mode="after")
+    def _one_source(self) -> AuditRequest:
+        if (self.items is None) == (self.dataset is None):
+            raise ValueError("give exactly one of `items` and `dataset`")
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A valid request."""
+
+    loaded: Loaded
+    plan: Plan
+
+
+def read_request(body: bytes, rules: Rules) -> Order:
+    """Validate a body.
+
+    Raises:
+        MalformedBodyError: it is no JSON object.
+        InvalidFieldsError: fields are invalid.
+
+    """
+    data = parsed(body)
+    if not isinstance(data, dict):
+        raise MalformedBodyError("the body must be a JSON object")
+    faults = Faults()
+    rows = data.get("items")
+    items = _Items(rules, faults).read(rows) if isinstance(rows, list) else []
+    faults.raise_if_any()
+    request = _envelope(data, rows, faults)
+    faults.raise_if_any()
+    assert request is not None  # noqa: S101 -- its faults have been raised
+    plan = Plan(tuple(dict.fromkeys(request.profiles)), request.repeats, request.controls)
+    return Order(builtin() if request.dataset == BUILTIN else Loaded("request", items), plan)
+
+
+def _envelope(data: dict[str, Any], rows: Any, faults: Faults) -> AuditRequest | None:
+    # The items have been read already; one that is right stands for them all.
+    stand_in = {"submission": {"code": "", "problem_id": "-"}, "truth": "accept"}
+    fields = {**data, "items": [stand_in] if rows else rows} if isinstance(rows, list) else data
+    try:
+        request = AuditRequest.model_validate(fields)
+    except ValidationError as error:
+        faults.add_all(error, data, ())
+        return None
+    for index, name in enumerate(request.profiles):
+        if name not in PROFILES:
+            faults.add(("profiles", index), f"is none of those here: {', '.join(PROFILES)}")
+    return request
+
+
+class _Items:
+    """Reads items, each distinct problem once."""
+
+    def __init__(self, rules: Rules, faults: Faults) -> None:
+        self._rules = rules
+        self._context = {"maxima": rules.maxima}
+        self._faults = faults
+        self._problems: dict[bytes, Problem | ValidationError] = {}
+
+    def read(self, rows: list[Any]) -> list[Item]:
+        """Return the valid ones; the rest is noted."""
+        items = [item for index, row in enumerate(rows) if (item := self._item(index, row)) is not None]
+        seen: set[str] = set()
+        for index, item in enumerate(items):
+            if item.id in seen:
+                self._faults.add(("items", index, "submission", "id"), f"{item.id!r} is used twice")
+            seen.add(item.id)
+        return items
+
+    def _item(self, index: int, row: Any) -> Item | None:
+        where = ("items", index)
+        if not isinstance(row, dict):
+            self._faults.add(where, "must be an object")
+            return None
+        raw = row.get("submission")
+        problem = None
+        fields: Any = row
+        if isinstance(raw, dict):
+            if raw.get("options") is not None:
+                self._faults.add((*where, "submission", "options"), "an audit judges all items alike")
+            if raw.get("problem") is not None:
+                problem = self._problem(raw["problem"], (*where, "submission", "problem"))
+                # Validated apart; the contract wants one of the two named.
+                fields = {
+                    **row,
+                    "submission": {**raw, "problem": None, "problem_id": raw.get("problem_id", "-")},
+                }
+                if raw.get("problem_id") is not None:
+                    self._faults.add((*where, "submission"), "give exactly one of `problem` and `problem_id`")
+        try:
+            labelled = LabelledSubmission.model_validate(fields, context=self._context)
+        except ValidationError as error:
+            self._faults.add_all(error, row, where)
+            return None
+        submission = labelled.submission
+        if fault := languages.fault(submission.language, self._rules.languages, problem):
+            self._faults.add((*where, "submission", "language"), fault)
+        if problem is None:
+            if isinstance(raw, dict) and raw.get("problem") is None:
+                self._faults.add((*where, "submission", "problem_id"), "an audit takes its problems inline")
+            return None
+        return Item(
+            submission.id or f"items[{index}]", labelled.source, submission, problem, _truth(labelled.truth)
+        )
+
+    def _problem(self, raw: Any, where: tuple[str | int, ...]) -> Problem | None:
+        key = hashlib.blake2b(to_json(raw, inf_nan_mode="constants"), digest_size=16).digest()
+        if key not in self._problems:
+            try:
+                self._problems[key] = _PROBLEM.validate_python(raw, context=self._context)
+            except ValidationError as error:
+                self._problems[key] = error
+        known = self._problems[key]
+        if isinstance(known, ValidationError):
+            self._faults.add_all(known, raw, where)
+            return None
+        return known
+
+
+def _truth(word: TruthWord) -> Truth:
+    if word in {"accept", "reject"}:
+        return Truth.of(accept=word == "accept")
+    return Truth(frozenset({Verdict(word)}))

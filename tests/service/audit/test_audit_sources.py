@@ -1,0 +1,311 @@
+"""Every format of labelled data becomes items; what cannot is left out by name or refused with file and field."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import pickle  # to make what must not be unpickled
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from service.audit.items import Item, Loaded
+from service.audit.sources import Companions, Labelling, SourceError, load
+from service.audit.sources.strings_of_pickle import UnsafeStreamError, strings_of_pickle, unpacked
+from service.wire import Verdict
+
+PACKAGES = Path(__file__).parents[2] / "problems"
+CASES = [{"input": "1\n", "output": "2\n", "testtype": "stdin"}]
+CALLS = [{"input": "[1, 2]\n3", "output": "[4, 5]", "testtype": "functional"}]
+LISTS = {"inputs": ["1\n", "2\n"], "outputs": ["2\n", "4\n"]}
+
+
+def written(folder: Path, name: str, *rows: dict[str, Any]) -> Path:
+    path = folder / name
+    if path.suffix == ".parquet":
+        pq.write_table(pa.Table.from_pylist(list(rows)), path)
+    elif path.suffix == ".json":
+        path.write_text(json.dumps(rows))
+    else:
+        path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return path
+
+
+def packed(value: object) -> str:
+    return base64.b64encode(zlib.compress(pickle.dumps(value))).decode()
+
+
+def loaded(path: Path, form: str = "auto", **companions: Any) -> Loaded:
+    return load([path], form, Companions(**companions))
+
+
+def read_tests(item: Item) -> list[Any]:
+    tests: list[Any] = list(item.problem.tests)
+    return [(t.input, t.expected) if item.problem.mode == "stdio" else (t.args, t.expected) for t in tests]
+
+
+def refused(path: Path, form: str = "auto", **companions: Any) -> str:
+    with pytest.raises(SourceError) as caught:
+        loaded(path, form, **companions)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("private", [json.dumps(CASES), packed(json.dumps(CASES))], ids=["json", "packed"])
+def test_livecodebench_rows_hold_public_and_hidden_tests(tmp_path: Path, private: str) -> None:
+    row = {
+        "question_id": "q1",
+        "public_test_cases": json.dumps(CASES),
+        "private_test_cases": private,
+        "metadata": "{}",
+        "code_list": ["print(2)", "print(3)"],
+        "graded_list": [True, False],
+    }
+    found = loaded(written(tmp_path, "rows.jsonl", row))
+    assert [(one.id, one.truth.accept) for one in found.items] == [
+        ("q1/code_list[0]", True),
+        ("q1/code_list[1]", False),
+    ]
+    assert read_tests(found.items[0]) == [("1\n", "2\n"), ("1\n", "2\n")]
+    # Its labels are that evaluator's opinion.
+    assert found.labels == "reward"
+
+
+def test_livecodebench_calls_have_an_argument_a_line(tmp_path: Path) -> None:
+    row = {
+        "question_id": "q",
+        "private_test_cases": packed(json.dumps(CALLS)),
+        "metadata": '{"func_name": "f"}',
+    }
+    programs = written(
+        tmp_path,
+        "programs.jsonl",
+        {"problem": "q", "code": "class Solution:\n    def f(self, a, b): ...", "truth": "accept"},
+        {"problem": "q", "completion": "def f(a, b): ...", "truth": "WA"},
+    )
+    method, function = loaded(written(tmp_path, "rows.jsonl", row), submissions=programs).items
+    assert read_tests(method) == [([[1, 2], 3], [4, 5])]
+    assert (method.problem.entry_point, function.problem.entry_point) == ("Solution.f", "f")
+    assert function.truth.verdicts == {Verdict.WA}
+
+
+def test_rows_without_programs_are_named_and_so_are_programs_without_rows(tmp_path: Path) -> None:
+    rows = written(tmp_path, "rows.jsonl", {"question_id": "q", "private_test_cases": json.dumps(CASES)})
+    programs = written(tmp_path, "p.jsonl", {"problem": "other", "code": "x", "truth": "reject"})
+    found = loaded(rows, submissions=programs)
+    assert found.items == []
+    assert [one.name for one in found.left] == ["rows.jsonl:1", "other"]
+
+
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows.json", "rows.parquet"])
+def test_apps_solutions_are_right_in_every_file_format(tmp_path: Path, name: str) -> None:
+    row = {"problem_id": 7, "input_output": json.dumps(LISTS), "solutions": json.dumps(["a", "b"])}
+    found = loaded(written(tmp_path, name, row))
+    assert [one.id for one in found.items] == ["7/solutions[0]", "7/solutions[1]"]
+    assert all(one.truth.accept for one in found.items)
+    assert read_tests(found.items[0]) == [("1\n", "2\n"), ("2\n", "4\n")]
+
+
+@pytest.mark.parametrize(
+    ("outputs", "expected"),
+    [([[3], [4]], [3, 4]), ([[3], [4, 5]], [[3], [4, 5]]), (["3", "[4]"], [3, [4]])],
+    ids=["all wrapped", "lists", "texts"],
+)
+def test_apps_results_are_unwrapped_where_all_are_wrapped(
+    tmp_path: Path, outputs: list[Any], expected: list[Any]
+) -> None:
+    data = {"fn_name": "f", "inputs": [[1], [2]], "outputs": outputs}
+    row = {"input_output": json.dumps(data), "solutions": ["def f(x): ..."]}
+    (item,) = loaded(written(tmp_path, "rows.jsonl", row)).items
+    assert [result for _, result in read_tests(item)] == expected
+
+
+def test_humaneval_and_mbpp_rows_become_assertions(tmp_path: Path) -> None:
+    humaneval = {
+        "task_id": "HumanEval/1", "prompt": "def f(x):\n", "canonical_solution": "    return x\n",
+        "test": "def check(candidate):\n    assert candidate(1) == 1\n", "entry_point": "f",
+    }  # fmt: skip
+    mbpp = {
+        "task_id": 2,
+        "code": "def g(): ...",
+        "test_list": ["assert g() == 1"],
+        "test_setup_code": "import math",
+    }
+    (first,) = loaded(written(tmp_path, "h.jsonl", humaneval)).items
+    (second,) = loaded(written(tmp_path, "m.jsonl", mbpp)).items
+    assert first.submission.code == "def f(x):\n    return x\n"
+    assert [one.code for one in first.problem.tests] == [f"{humaneval['test']}check(f)"]  # type: ignore[union-attr]
+    assert [one.code for one in second.problem.tests] == ["import math\nassert g() == 1"]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "truth",
+    [json.dumps(LISTS), json.dumps([{"input": "1\n", "output": "2\n"}, {"input": "2\n", "output": "4\n"}])],
+)
+def test_verl_rows_hold_tests_and_take_programs_from_another_file(tmp_path: Path, truth: str) -> None:
+    row = {
+        "data_source": "code",
+        "reward_model": {"style": "rule", "ground_truth": truth},
+        "extra_info": {"index": 5},
+    }
+    programs = written(tmp_path, "p.jsonl", {"problem": 5, "code": "x", "truth": "accept"})
+    (item,) = loaded(written(tmp_path, "rows.parquet", row), submissions=programs).items
+    assert read_tests(item) == [("1\n", "2\n"), ("2\n", "4\n")]
+
+
+def test_rollouts_are_labelled_by_their_rewards(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [
+        {"output": "```python\nprint(2)\n```", "score": 1.0, "gts": json.dumps(LISTS), "step": 3},
+        {"output": "none", "score": 0.5, "gts": json.dumps(LISTS), "step": 3},
+        {"output": "none", "score": None, "gts": json.dumps(LISTS), "step": 3},
+    ]
+    found = loaded(written(tmp_path, "log.jsonl", *rows))
+    assert found.labels == "reward"
+    assert [(one.id, one.truth.accept) for one in found.items] == [
+        ("log.jsonl/step 3/0", True),
+        ("log.jsonl/step 3/1", False),
+    ]
+    # A group's problem is kept once.
+    assert found.items[0].problem is found.items[1].problem
+    assert [one.name for one in found.left] == ["log.jsonl:3"]
+    lenient = loaded(tmp_path / "log.jsonl", labelling=Labelling(accept_from=0.5))
+    assert [one.truth.accept for one in lenient.items] == [True, True]
+
+
+def test_rollouts_may_name_problems_of_another_file(tmp_path: Path) -> None:
+    chat: Any = [{"role": "assistant", "content": "print(2)"}]
+    rows = [
+        {"completion": chat, "my_reward": 1, "problem_id": "7"},
+        {"completion": chat, "my_reward": 0, "problem_id": "8"},
+    ]
+    problems = written(tmp_path, "problems.jsonl", {"problem_id": 7, "input_output": json.dumps(LISTS)})
+    found = loaded(
+        written(tmp_path, "log.parquet", *rows), problems=problems, labelling=Labelling("my_reward")
+    )
+    assert [one.submission.completion for one in found.items] == ["print(2)"]
+    assert "its problem 8" in found.left[0].reason
+
+
+def test_packages_and_labelled_sets_are_those_of_judge(tmp_path: Path) -> None:
+    found = loaded(PACKAGES)
+    assert len(found.items) > 10
+    assert {one.source for one in found.items} >= {"halfway", "staircase"}
+    assert all(one.reason for one in found.left)
+    row = {
+        "id": "p", "source": "s",
+        "problem": {"mode": "stdio", "tests": [{"input": "", "expected": "1"}]},
+        "submissions": [{"file": "a", "code": "x", "truth": "reject"}, {"file": "a", "code": "y", "truth": "accept"}],
+    }  # fmt: skip
+    items = loaded(written(tmp_path, "set.jsonl", row)).items
+    assert [(one.id, one.source) for one in items] == [("p/a", "s"), ("p/a #2", "s")]
+
+
+LCB = {"question_id": "q", "private_test_cases": "[]"}
+BAD: list[tuple[str, str, dict[str, Any], str]] = [
+    ("unknown format", "r.jsonl", {"text": "x"}, "r.jsonl: is in no known format (its first row has text)"),
+    ("no tests", "r.jsonl", LCB, "r.jsonl:1: private_test_cases: must be a list of tests, and not empty"),
+    ("broken stream", "r.jsonl", {**LCB, "private_test_cases": "!"}, "private_test_cases: is no base64"),
+    (
+        "uneven",
+        "r.jsonl",
+        {"input_output": {"inputs": ["1"], "outputs": []}},
+        "input_output: has 1 inputs and 0",
+    ),
+    ("no JSON", "r.jsonl", {"input_output": "{"}, "r.jsonl:1: input_output: is no JSON"),
+    (
+        "no function",
+        "r.jsonl",
+        {**LCB, "private_test_cases": json.dumps(CALLS), "metadata": "{}"},
+        "metadata.func_name",
+    ),
+    ("no list", "r.jsonl", {"test_list": 5, "code": "x"}, "r.jsonl:1: test_list: must be a list"),
+    (
+        "no assertions",
+        "r.jsonl",
+        {"test_list": [], "code": "x"},
+        "r.jsonl:1: problem.tests: List should have at least",
+    ),
+    (
+        "uneven labels",
+        "r.jsonl",
+        {**LCB, "private_test_cases": json.dumps(CASES), "code_list": ["x"]},
+        "graded_list",
+    ),
+    ("no text", "r.jsonl", {"test": 1, "entry_point": "f"}, "r.jsonl:1: test: must be text"),
+    ("odd reward", "r.jsonl", {"completion": "x", "reward": "good"}, "r.jsonl:1: reward: must be a number"),
+    ("no problem", "r.jsonl", {"completion": "x", "reward": 1}, "r.jsonl:1: names no problem"),
+]
+
+
+@pytest.mark.parametrize(("name", "row", "complaint"), [pytest.param(*one[1:], id=one[0]) for one in BAD])
+def test_complaints_name_row_and_field(
+    tmp_path: Path, name: str, row: dict[str, Any], complaint: str
+) -> None:
+    assert complaint in refused(written(tmp_path, name, row))
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("a.jsonl", b"{]"), ("a.json", b"{}"), ("a.parquet", b"PAR"), ("a.csv", b"")]
+)
+def test_files_that_hold_no_rows_are_refused(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    assert name in refused(tmp_path / name)
+
+
+class Hostile:
+    """Unpickling it would make a folder."""
+
+    def __init__(self, target: Path) -> None:
+        self._target = target
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, (str(self._target),)
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_a_hostile_pickle_executes_nothing(tmp_path: Path, protocol: int) -> None:
+    target = tmp_path / "made"
+    stream = pickle.dumps(["text", Hostile(target)], protocol)
+    with pytest.raises(UnsafeStreamError, match="holds more than text"):
+        strings_of_pickle(stream)
+    row = {**LCB, "private_test_cases": base64.b64encode(zlib.compress(stream)).decode()}
+    assert "private_test_cases: holds more than text" in refused(written(tmp_path, "r.jsonl", row))
+    assert not target.exists()
+    # It would have worked on whoever unpickles it.
+    pickle.loads(stream)  # noqa: S301 -- our own stream
+    assert target.exists()
+
+
+@pytest.mark.parametrize("value", ["", "a", "é\ud800 long" * 100, [], ["a", "b", "a"], [["a"], "b", []]])
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_texts_and_lists_of_texts_are_read_as_pickle_would(value: Any, protocol: int) -> None:
+    assert strings_of_pickle(pickle.dumps(value, protocol)) == value
+
+
+SELF: list[Any] = []
+SELF.append(SELF)
+SHARED = ["a"]
+
+
+@pytest.mark.parametrize("value", [1, None, b"a", {"a": "b"}, ("a",), {"a"}, [1], SELF, [SHARED, SHARED]])
+def test_anything_else_in_a_pickle_is_refused(value: Any) -> None:
+    with pytest.raises(UnsafeStreamError):
+        strings_of_pickle(pickle.dumps(value))
+
+
+@pytest.mark.parametrize(
+    "stream", [b"", b".", b"(.", b"]a.", b"h\x00.", b"Va\nVb\na.", b"\x80\x04]e.", b"Va\n", b"\xff."]
+)
+def test_broken_pickles_are_refused(stream: bytes) -> None:
+    with pytest.raises(UnsafeStreamError):
+        strings_of_pickle(stream)
+
+
+def test_a_bomb_is_refused_before_it_unfolds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.audit.sources.strings_of_pickle.MAX_DECOMPRESSED_BYTES", 1 << 16)
+    with pytest.raises(UnsafeStreamError, match="decompresses to more than 65536 bytes"):
+        unpacked(packed("a" * (1 << 17)))
