@@ -23,6 +23,7 @@ USUAL_MODULES = (
     *("traceback", "types", "typing", "warnings", "weakref", "sortedcontainers"),
 )
 MAX_USES = 1000
+MAX_IDLE = 4  # each holds some 12 MB, 22 with numpy
 HARNESS_PROCESSES = 32  # while a program is compiled
 ANSWER_TIMEOUT_S = 10.0
 START_TIMEOUT_S = 30.0
@@ -246,12 +247,13 @@ class Zygotes:
         return idle.pop() if idle else Zygote(self._launchers[flavour], numpy=flavour)
 
     def give_back(self, zygote: Zygote) -> None:
-        """End what a zygote has forked and let others use it, unless it is worn."""
+        """End what a zygote has forked and let others use it, unless it is worn or enough of them wait."""
         zygote.begin_to_end()
-        if zygote.worn:
+        idle = self._idle[zygote.numpy]
+        if zygote.worn or len(idle) >= MAX_IDLE:
             zygote.close()
         else:
-            self._idle[zygote.numpy].append(zygote)
+            idle.append(zygote)
 
     def close(self) -> None:
         """End all that wait."""

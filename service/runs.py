@@ -44,6 +44,7 @@ GRACE = 1.1
 LOADED = 0.25
 # A test that takes longer is worth starting further sessions for those that are left.
 WORTH_A_CORE_S = 0.05
+MOST_SIDE_BY_SIDE = 4
 
 
 # Given the test, its expected answer, what the program gave, and the rules that hold for it.
@@ -252,7 +253,7 @@ class Run:
             left = order[position + 1 :]
             slow = time.monotonic() - started > WORTH_A_CORE_S
             if slow and len(left) > 1 and self._context.cores is not None and self._may_borrow:
-                with self._context.cores.taken(len(left) - 1) as borrowed:
+                with self._context.cores.taken(min(len(left), MOST_SIDE_BY_SIDE) - 1) as borrowed:
                     if borrowed:
                         yield from self._side_by_side(left, 1 + borrowed)
                         return
