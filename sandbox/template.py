@@ -14,9 +14,9 @@ from contextlib import suppress
 
 from sandbox import protocol
 from sandbox.errors import SandboxBrokenError
-from sandbox.facts import RunInput, RunResult
+from sandbox.facts import RunInput, RunResult, StdioInput
 from sandbox.harness import clocks, forks, messages
-from sandbox.warm import QUIET, WarmProcess
+from sandbox.warm import QUIET, WarmProcess, rewrite
 from sandbox.watched import SHORT_TEST_S, Watched
 
 RUN = b"r"
@@ -51,12 +51,10 @@ class TemplateProcess(WarmProcess):
         test = Watched(self.limits, self._stdout, self._stderr)
         self._zygote.restart_peak()
         answer = b""
-        if self._hand_over(given):
-            try:
-                self._control.send(RUN)
-                answer = self._watch(test)
-            except OSError:
-                answer = b""  # it is gone: see below
+        with suppress(OSError):  # it is gone: see below
+            self._give(given)
+            self._control.send(RUN)
+            answer = self._watch(test)
         wall_time_s = time.monotonic() - test.started
         facts = self._facts(answer, test, wall_time_s)
         memory = (facts is None or facts.status != 0 or wall_time_s > SHORT_TEST_S) and (
@@ -78,6 +76,12 @@ class TemplateProcess(WarmProcess):
             killed_for_memory=memory,
             peak_bytes=peak_bytes,
         )
+
+    def _give(self, given: RunInput) -> None:
+        if isinstance(given, StdioInput):
+            rewrite(self._stdin, given.stdin)  # whoever asks for a run means that it reads this
+        elif not self._hand_over(given):
+            raise ConnectionError("the template is gone")
 
     def _watch(self, test: Watched) -> bytes:
         """Take what the run writes until the template tells of its end. Raises OSError where it is gone."""

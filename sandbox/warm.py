@@ -132,7 +132,7 @@ class WarmProcess(ABC):
         """Give the process its next input; False where it has ended meanwhile."""
         message, fds = b"g", []
         if isinstance(given, StdioInput):
-            _rewrite(self._stdin, given.stdin)
+            rewrite(self._stdin, given.stdin)
         elif isinstance(given, CallInput):
             arguments = plain.dumps([list(given.args), given.kwargs])
             if len(arguments) <= MAX_INLINE_BYTES:
@@ -157,7 +157,7 @@ class WarmProcess(ABC):
         return self._zygote.settle()
 
 
-def _rewrite(fd: int, data: bytes) -> None:
+def rewrite(fd: int, data: bytes) -> None:
     """Replace a file's content and go to its start."""
     os.lseek(fd, 0, os.SEEK_SET)
     at = os.pwrite(fd, data, 0)

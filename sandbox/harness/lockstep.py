@@ -192,11 +192,11 @@ class Lockstep:
         job.proceed()
 
     def only(self) -> program.Job:
-        """Take the one test of this process."""
-        given, fds = self._receive(self._channel)
+        """Take the one test of this process; only arguments of a call have to be asked for."""
         namespace = self._named_namespace()
         if self._mode == "stdio":
             return program.Job(self._code, namespace, self._end_script, self._fail_script)
+        given, fds = self._receive(self._channel)
         proceed = call.prepare(self._spec, self._arguments(given, fds), namespace, self._returned)
         return program.Job(self._code, namespace, proceed, self._fail_call)
 
