@@ -31,7 +31,7 @@ STACK_BYTES = 1 << 30
 OPEN_FILES = 256
 LIBRARIES = ("/usr/lib", "/usr/lib64", "/usr/lib32", "/usr/local/lib", "/usr/share/zoneinfo")
 TOOLS = ("/usr/bin/cat", "/usr/bin/echo", "/usr/bin/false", "/usr/bin/sleep", "/usr/bin/true")
-SIGCHLD_RULE = "rt_sigaction(signal, action) { signal != 17 || action == 0 }"
+SIGCHLD_RULE = "rt_sigaction(signal, action) { (signal & 0xffffffff) != 17 || action == 0 }"
 LOADER_CACHE = "/etc/ld.so.cache"
 DEVICES = ("null", "zero", "full", "random", "urandom")
 # The only environment that programs see.

@@ -19,6 +19,9 @@ from sandbox.harness import clocks, forks, messages
 from sandbox.warm import WarmProcess
 from sandbox.watched import SHORT_TEST_S, Watched
 
+# Left in the channel by a process that has ended: more than it holds.
+MAX_LATE_MESSAGES = 10_000
+
 
 class LockstepProcess(WarmProcess):
     """Runs tests in turn, until one does not end well."""
@@ -26,7 +29,7 @@ class LockstepProcess(WarmProcess):
     operation = forks.LOCKSTEP
     _pidfd = -1
     _ran = 0
-    _own_before_s = _others_before_s = 0.0
+    _own_before_s = _others_before_s = _delay_before_s = 0.0
 
     def close(self) -> None:
         """End the process with everything that it started."""
@@ -95,25 +98,25 @@ class LockstepProcess(WarmProcess):
     def _watch(self, test: Watched) -> None:
         """Take what the process writes until the test is over or a limit is exceeded, or the process ends."""
         limits = (self.limits.cpu_time_s, self.limits.wall_time_s)
-        wait_s = clocks.first_look_s(*limits)
+        look_at = test.started + clocks.first_look_s(*limits)
         # Most tests are over in a moment: it is cheaper to wake up at their end than for all that they write.
         self._receive(test, 0)
         while not test.finished:
-            ready = self._poller.poll(wait_s * 1000)
-            for fd, _ in ready:
+            for fd, _ in self._poller.poll(max(0.0, look_at - time.monotonic()) * 1000):
                 self._take(fd, test)
-            if not ready:
+            now = time.monotonic()
+            if now >= look_at and not test.finished:
                 used_s = self._all_used_s() - self._used_before_s
-                delay_s = clocks.run_delay_s(self._pid)
-                wall_s = time.monotonic() - test.started
-                test.killed, wait_s = clocks.exceeded(used_s, wall_s, limits, delay_s)
-                test.waiting_s = delay_s
+                test.waiting_s = max(0.0, clocks.run_delay_s(self._pid) - self._delay_before_s)
+                test.killed, wait_s = clocks.exceeded(used_s, now - test.started, limits, test.waiting_s)
+                look_at = now + wait_s
 
     def _take(self, fd: int, test: Watched) -> None:
         if fd == self._pidfd:
             test.ended = True
-            while self._receive(test, socket.MSG_DONTWAIT):
-                continue
+            for _ in range(MAX_LATE_MESSAGES):
+                if not self._receive(test, socket.MSG_DONTWAIT):
+                    break
         elif fd == self._channel_fd:
             if not self._receive(test, socket.MSG_DONTWAIT) and not test.over:
                 self._poller.unregister(fd)
@@ -144,6 +147,7 @@ class LockstepProcess(WarmProcess):
             others_s = self._others_s()
             used_s += max(0.0, others_s - self._others_before_s)
             self._others_before_s = others_s
+            self._delay_before_s = clocks.run_delay_s(self._pid)
         return used_s
 
     @property

@@ -86,7 +86,7 @@ class TemplateProcess(WarmProcess):
     def _watch(self, test: Watched) -> bytes:
         """Take what the run writes until the template tells of its end. Raises OSError where it is gone."""
         limits = (self.limits.cpu_time_s, self.limits.wall_time_s)
-        wait_s = clocks.first_look_s(*limits)
+        look_at = test.started + clocks.first_look_s(*limits)
         # Most tests are over in a moment: it is cheaper to wake up at their end than for all that they write.
         with suppress(BlockingIOError):
             return self._control.recv(messages.MAX_MESSAGE_BYTES)
@@ -95,8 +95,7 @@ class TemplateProcess(WarmProcess):
                 test.killed = "asked"
             if test.killed:
                 return self._kill()
-            ready = self._poller.poll(wait_s * 1000)
-            for fd, _ in ready:
+            for fd, _ in self._poller.poll(max(0.0, look_at - time.monotonic()) * 1000):
                 if fd == self._control.fileno():
                     return self._control.recv(messages.MAX_MESSAGE_BYTES)
                 if fd == self._channel_fd:
@@ -104,8 +103,8 @@ class TemplateProcess(WarmProcess):
                         self._poller.unregister(fd)
                 elif not test.read(fd):
                     self._poller.unregister(fd)
-            if not ready:
-                wait_s = self._look(test, limits)
+            if time.monotonic() >= look_at:
+                look_at = time.monotonic() + self._look(test, limits)
 
     def _look(self, test: Watched, limits: tuple[float, float]) -> float:
         """Look at the clocks; return how long no limit can be exceeded."""

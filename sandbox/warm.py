@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import select
 import signal
@@ -159,6 +160,7 @@ class WarmProcess(ABC):
 
 def rewrite(fd: int, data: bytes) -> None:
     """Replace a file's content and go to its start."""
+    fcntl.fcntl(fd, fcntl.F_SETFL, 0)  # a program may have set it to append
     os.lseek(fd, 0, os.SEEK_SET)
     at = os.pwrite(fd, data, 0)
     while at < len(data):

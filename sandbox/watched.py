@@ -53,7 +53,7 @@ class Record:
 
     def add(self, part: bytes) -> None:
         """Take a part."""
-        self._bytes += len(part)
+        self._bytes += len(part) + 1  # parts of nothing are counted as well
         if not self.over:
             self._parts.append(part)
 

@@ -114,6 +114,7 @@ class Zygote:
         """Fork a process as ``request`` (forks.py) asks and give it ``fds``, which the caller still has to close."""
         self.begin_to_end()
         self.settle()
+        self._oom_kills = self._launched.oom_kills()  # those so far are nobody's who comes now
         self._uses += 1
         self._started = True
         try:
@@ -244,7 +245,15 @@ class Zygotes:
         numpy = "numpy" in program.source or "numpy" in (program.prelude or "")
         flavour = numpy and True in self._launchers
         idle = self._idle[flavour]
-        return idle.pop() if idle else Zygote(self._launchers[flavour], numpy=flavour)
+        while idle:
+            zygote = idle.pop()
+            try:
+                zygote.settle()
+            except SandboxBrokenError:
+                zygote.close()  # what it ran last has broken it: nobody else's loss
+            else:
+                return zygote
+        return Zygote(self._launchers[flavour], numpy=flavour)
 
     def give_back(self, zygote: Zygote) -> None:
         """End what a zygote has forked and let others use it, unless it is worn or enough of them wait."""

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from service.wire import Limits, Problem
 
 MARGIN_S = 30.0
-# A failure in a shared process is confirmed in a fresh one, so that a test may run twice.
-RUNS_PER_TEST = 2
+# A failure in a shared process is confirmed in a fresh one, a doubtful time limit once more, and where a program was
+# found to carry state from test to test, all of it is done again (service/runs.py).
+RUNS_PER_TEST = 5
 # Starting a jail and comparing outputs, on a machine that is busy.
 OVERHEAD_PER_RUN_S = 2.0
 # More than any compiler's own wall limit (sandbox/languages).

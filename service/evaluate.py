@@ -18,7 +18,7 @@ from sandbox import LanguageUnavailableError, Program, Sandbox, SandboxError
 from service import verdicts, wire
 from service.cores import Cores
 from service.extraction import extract
-from service.runs import Comparing, Context, Ran, Run, compared
+from service.runs import CarriesStateError, Comparing, Context, Ran, Run, compared
 from service.text import shortened
 from service.wire import CaseResult, Judgement, Verdict
 
@@ -97,8 +97,23 @@ def _judge(
     if code is not None and wire.NO_CHARACTER in code:
         message = "the program is not valid Unicode: it has half a surrogate pair"
         return _Outcome(Verdict.CE, message, isolation)
-    ran: list[Ran] = []
     program = _program(code or "", submission.language, problem)
+    try:
+        return _run(problem, program, context, options, order)
+    except CarriesStateError:
+        return _run(problem, program, context, options.model_copy(update={"isolation": "strict"}), order)
+
+
+def _run(
+    problem: wire.Problem,
+    program: Program,
+    context: Context,
+    options: wire.Options,
+    order: Sequence[int],
+) -> _Outcome:
+    """Run tests and say what they come to. Raises CarriesStateError."""
+    isolation = _without_run(context, options)
+    ran: list[Ran] = []
     try:
         with Run(problem, program, context, options.isolation) as run:
             isolation = "none" if isolation == "none" else run.isolation

@@ -114,6 +114,14 @@ class Ran:
         )
 
 
+class CarriesStateError(Exception):
+    """A test failed in a process that had run others and passed in a fresh one: chance, or state that was carried over.
+
+    A second try for each test would be worth something to both. So nothing of this counts: all tests have to be run
+    again, each in a fresh process.
+    """
+
+
 class _Lane:
     """A program in a session of its own, with a checker of its own where the problem has one."""
 
@@ -165,6 +173,8 @@ class _Lane:
         ran = self._once(index, test, limits, fresh=False)
         if ran.result.reused and not ran.passed and not self._cancelled:
             ran = self._once(index, test, limits, fresh=True)
+            if ran.passed:
+                raise CarriesStateError
         if ran.limit is not None and _doubtful(ran, limits) and not self._cancelled:
             ran = self._once(index, test, limits, fresh=True)
         return ran

@@ -48,7 +48,7 @@ def sandbox(pytestconfig: pytest.Config) -> Iterator[Sandbox]:
         yield opened
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def judged(sandbox: Sandbox) -> Callable[..., wire.Judgement]:
     """Give a function that judges code against a problem given as the contract has it."""
 

@@ -33,7 +33,8 @@ REFUSED = {
     "umount2": 166,
 }
 CLONE = 56
-NAMESPACE_FLAGS = 0x7E020000  # all CLONE_NEW... that clone(2) takes
+# All CLONE_NEW... that clone(2) takes, and CLONE_PARENT: a program's child must not become its zygote's.
+REFUSED_FLAGS = 0x7E020000 | 0x8000
 
 
 def program() -> bytes:
@@ -54,7 +55,7 @@ def program() -> bytes:
     code += [
         (RETURN, 0, 0, ALLOW),
         (LOAD, 0, 0, FIRST_ARGUMENT_OFFSET),
-        (JUMP_ANY_BIT, 2, 0, NAMESPACE_FLAGS),
+        (JUMP_ANY_BIT, 2, 0, REFUSED_FLAGS),
         (RETURN, 0, 0, ALLOW),
         (RETURN, 0, 0, KILL_PROCESS),
         (RETURN, 0, 0, ERRNO | EPERM),

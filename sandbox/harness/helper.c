@@ -77,15 +77,17 @@ static int end(int channel, pid_t init, pid_t main)
     if (init) {
         if (kill(init, SIGKILL))
             return -1;
-        /* The program first: an init ends only when everybody in its namespace has been waited for. */
-        pid_t children[2] = {main, init};
-        for (int i = main == init; i < 2; i++) {
+        /* All of it in the order in which it dies: an init ends only when everybody in its namespace has been waited
+           for. */
+        for (;;) {
             int how;
             struct rusage usage;
-            while (wait4(children[i], &how, __WALL, &usage) < 0)
-                if (errno != EINTR)
-                    return -1;
-            if (children[i] == main)
+            pid_t pid = wait4(-1, &how, __WALL, &usage);
+            if (pid < 0 && errno == EINTR)
+                continue;
+            if (pid < 0)
+                break;
+            if (pid == main)
                 status = how;
             cpu_time_s += usage.ru_utime.tv_sec + usage.ru_stime.tv_sec;
             cpu_time_s += (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
@@ -187,6 +189,9 @@ static int become(const struct settings *settings, const struct request *request
    -errno in one that could not be made ready. Leaves the process when the other side is gone. */
 int serve(const struct settings *settings, int *fds)
 {
+    /* What it forks shares its memory (an init) or its handlers: it handles no signal itself. */
+    struct sigaction of_programs, none = {.sa_handler = SIG_DFL};
+    sigaction(SIGINT, &none, &of_programs);
     pid_t init = 0, main = 0;
     for (;;) {
         struct request request;
@@ -208,6 +213,7 @@ int serve(const struct settings *settings, int *fds)
             init = clone(idle, init_stack + sizeof init_stack, CLONE_VM | CLONE_FILES | SIGCHLD, NULL);
         main = init < 0 ? -1 : _Fork();
         if (main == 0) {
+            sigaction(SIGINT, &of_programs, NULL);
             close(settings->channel);
             return become(settings, &request, fds, count) ? -errno : (int)request.operation;
         }

@@ -94,7 +94,10 @@ class Prepared:
         if spec["stack_bytes"] != self._stack_bytes:
             interpreter.lift_c_recursion(spec["stack_bytes"])
         channel = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET, 0, CHANNEL_FD)
-        code, message = compiling.compiled(spec["source"])
+        try:
+            code, message = compiling.compiled(spec["source"])
+        except MemoryError:
+            code, message = None, "compiling took too much memory"
         broken = ""
         if spec["prelude"]:
             channel.send(compiling.IN_PRELUDE)
@@ -168,6 +171,7 @@ class Lockstep:
         self._path = list(sys.path)
         self._recursion_limit = sys.getrecursionlimit()
         self._exit_handlers = atexit._ncallbacks()  # noqa: SLF001
+        self._names_in_sys = len(vars(sys))
         self._has_files: bool = spec["has_files"]
         self._files = _files() if self._has_files else []
 
@@ -227,9 +231,16 @@ class Lockstep:
         as_new = self._end_threads()
         if not program.flush_and_forget(self._namespace, collect=self._finalizers):
             os._exit(program.FLUSH_FAILED)
+        # Streams of the program's own close their descriptors as they go: before ours are connected again.
+        for name in ("stdin", "stdout", "stderr"):
+            setattr(sys, name, None)
+            setattr(sys, f"__{name}__", None)
         _connect_streams()
         as_new = self._restore() and as_new
-        self._send(b"d1" if as_new else b"d0")
+        try:
+            self._send(b"d1" if as_new else b"d0")
+        except OSError:
+            os._exit(0)  # it has closed all descriptors that it could: its end says the same
 
     def _end_threads(self) -> bool:
         """Do at the end of a test what the interpreter does at its own; True where there was nothing to do."""
@@ -249,7 +260,11 @@ class Lockstep:
             os.chdir(workspace.WORK)
             fd = os.dup(FIRST_KEPT_FD)
             os.close(fd)
-            return fd == FIRST_FREE_FD and (not self._has_files or _files() == self._files)
+            return (
+                fd == FIRST_FREE_FD
+                and (not self._has_files or _files() == self._files)
+                and len(vars(sys)) == self._names_in_sys
+            )
         except OSError:  # a folder is gone or closed, or no descriptor is left
             return False
 

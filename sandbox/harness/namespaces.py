@@ -26,6 +26,7 @@ MS_NOSUID, MS_NODEV, MS_NOEXEC = 2, 4, 8
 CAPABILITIES = (5, 6, 7, 8, 21)
 PR_CAPBSET_DROP = 24
 CAPABILITY_VERSION = 0x20080522
+WALL = 0x40000000  # __WALL: children that send no signal at their end, too
 INIT_STACK_BYTES = 1 << 14
 # Out of the way of a program's own descriptors, which start at 3 as in a fresh interpreter.
 FIRST_KEPT_FD, RAISED_FD = 100, 120
@@ -60,6 +61,8 @@ class _Zygote:
         self._init = self._main = 0
 
     def serve(self) -> tuple[int, list[int]]:
+        # What it forks shares its memory (an init) or its handlers: it handles no signal itself.
+        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
         while True:
             data, fds = loop.receive(self._channel)
             if not data:
@@ -69,6 +72,7 @@ class _Zygote:
                 self._channel.send(messages.from_harness(self._end()))
                 continue
             if not self._fork(operation):
+                _signal.signal(_signal.SIGINT, _signal.default_int_handler)
                 self._channel.close()
                 self._become(operation, limits, fds)
                 return operation, fds
@@ -143,9 +147,13 @@ class _Zygote:
         cpu_time_s, peak_kib, status = 0.0, 0, -1
         if self._init:
             os.kill(self._init, _signal.SIGKILL)
-            # The program first: an init ends only when everybody in its namespace has been waited for.
-            for pid in dict.fromkeys((self._main, self._init)):
-                _, how, usage = os.wait4(pid, 0)
+            # All of it in the order in which it dies: an init ends only when everybody in its namespace has been
+            # waited for.
+            while True:
+                try:
+                    pid, how, usage = os.wait4(-1, WALL)
+                except ChildProcessError:
+                    break
                 status = how if pid == self._main else status
                 cpu_time_s += usage.ru_utime + usage.ru_stime
                 peak_kib = max(peak_kib, usage.ru_maxrss)

@@ -15,6 +15,7 @@ ALONE = os.getpid() == 1
 # In a container: what was there before any program was. It stays as long as this process, so its numbers do too.
 STRANGERS = frozenset(os.listdir("/proc")) if ALONE and os.path.isdir("/proc") else frozenset()
 PR_SET_CHILD_SUBREAPER = 36
+WALL = 0x40000000  # __WALL: children that send no signal at their end, too
 
 if not ALONE:
     interpreter.prctl(PR_SET_CHILD_SUBREAPER, 1)
@@ -55,7 +56,7 @@ def end_all(wanted: tuple[int, ...]) -> Usage:
     while True:
         kill_all()
         try:
-            pid, status, usage = os.wait4(-1, 0)
+            pid, status, usage = os.wait4(-1, WALL)
         except ChildProcessError:
             break
         if pid in wanted:

@@ -12,6 +12,7 @@ import marshal
 import os
 import sys
 from io import BufferedReader, BufferedWriter, FileIO, TextIOWrapper
+from types import BuiltinFunctionType, FunctionType
 
 from sandbox.harness import compiling, interpreter, workspace
 
@@ -30,6 +31,7 @@ CALL_MODULE = "solution"
 STREAM_NAMES = ("<stdin>", "<stdout>", "<stderr>")
 FLUSH_FAILED = 120  # the interpreter's own exit code for output that it could not write
 ModuleType = type(sys)
+LAST_TO_GO = (type, ModuleType, FunctionType, BuiltinFunctionType)
 
 
 class Job:
@@ -239,9 +241,14 @@ def fail_as_a_script(
     if code is None:
         end(namespace, 0)
     if isinstance(code, int):
-        end(namespace, code & 0xFF)
+        end(namespace, _exit_code(code))
     _complain(code)
     end(namespace, 1)
+
+
+def _exit_code(code: int) -> int:
+    # What does not fit into a C long is -1 to the interpreter.
+    return code & 0xFF if -(1 << 63) <= code < 1 << 63 else 0xFF
 
 
 def _complain(code: object) -> None:
@@ -278,19 +285,27 @@ def flush_and_forget(namespace: dict[str, Any], *, collect: bool = True) -> bool
     False if standard output is lost.
     """
     flushed = flush_output()
+    replaced = sys.stdout is not sys.__stdout__
     # A stream of the program's own class would be asked to flush when its globals are gone.
     sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
+    if collect:
+        # What finalizers use, functions, classes and modules, goes after what has them.
+        for name in [name for name, value in namespace.items() if not isinstance(value, LAST_TO_GO)]:
+            if name[:2] != "__":
+                del namespace[name]
+        gc.collect()
     namespace.clear()
     if collect:
         gc.collect()
-    return flush_output() and flushed
+    # Where the program had a stream of its own, the one before may have been taken apart for it.
+    return (flush_output() or replaced) and flushed
 
 
 def fail_at_once(error: BaseException, report: Callable[[bytes], None]) -> None:
     """End this process after a call has raised; threads that a function left behind do not keep it from being over."""
     if isinstance(error, SystemExit):
         flush_output()
-        os._exit(error.code & 0xFF if isinstance(error.code, int) else 1)
+        os._exit(_exit_code(error.code) if isinstance(error.code, int) else 1)
     report_uncaught(error, report)
     flush_output()
     os._exit(1)

@@ -200,7 +200,7 @@ def test_without_a_sandbox_it_refuses_to_start_and_says_what_to_do() -> None:
     [
         (("--workers", "none"), {}, "--workers / MICROCODER_WORKERS"),
         ((), {"MICROCODER_DRAIN_S": "-1"}, "--drain-s / MICROCODER_DRAIN_S"),
-        (("--sandbox", "docker"), {}, "--sandbox / MICROCODER_SANDBOX"),
+        (("--sandbox", "podman"), {}, "--sandbox / MICROCODER_SANDBOX"),
         (("--default-cpu-time-s", "61"), {}, "max_cpu_time_s"),
     ],
 )
