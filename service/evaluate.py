@@ -127,6 +127,7 @@ def _run(
                     ran.append(one)
                     if options.stop_on_failure and not one.passed:
                         break
+            isolation = "none" if isolation == "none" else run.isolation  # known only when all have run
     except LanguageUnavailableError as error:
         return _Outcome(Verdict.IE, str(error), isolation)
     except SandboxError as error:

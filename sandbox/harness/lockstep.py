@@ -235,9 +235,9 @@ class Lockstep:
         for name in ("stdin", "stdout", "stderr"):
             setattr(sys, name, None)
             setattr(sys, f"__{name}__", None)
-        _connect_streams()
-        as_new = self._restore() and as_new
         try:
+            _connect_streams()
+            as_new = self._restore() and as_new
             self._send(b"d1" if as_new else b"d0")
         except OSError:
             os._exit(0)  # it has closed all descriptors that it could: its end says the same

@@ -31,7 +31,7 @@ CALL_MODULE = "solution"
 STREAM_NAMES = ("<stdin>", "<stdout>", "<stderr>")
 FLUSH_FAILED = 120  # the interpreter's own exit code for output that it could not write
 ModuleType = type(sys)
-LAST_TO_GO = (type, ModuleType, FunctionType, BuiltinFunctionType)
+LAST_TO_GO = (type, ModuleType, FunctionType, BuiltinFunctionType, int, float, str, bytes, type(None))
 
 
 class Job:
@@ -92,6 +92,7 @@ def new_namespace(mode: str) -> dict[str, Any]:
     namespace = vars(module)
     namespace["__builtins__"] = builtins
     namespace["__file__"] = sys.argv[0]
+    namespace["__annotations__"], namespace["__cached__"] = {}, None
     return namespace
 
 
