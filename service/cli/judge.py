@@ -44,7 +44,8 @@ STDOUT_DESCRIPTOR = 1
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 @click.option(
-    "--sandbox", help="nsjail, docker, or unsafe-process: no isolation, for programs that you trust."
+    "--sandbox",
+    help="nsjail, nsjail-cold, docker, or unsafe-process: no isolation, for programs that you trust.",
 )
 @click.option("--python", help="Interpreter that runs the programs.")
 @click.option("--workers", help="Worker processes; default one per core.")
