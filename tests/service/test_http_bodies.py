@@ -273,6 +273,7 @@ def test_a_large_body_does_not_keep_others_waiting(hooked: httpx.Client) -> None
     body = json.dumps(submission(problem=CALL)).encode().replace(b"[1]", b"[" + numbers + b"]")
     answers: list[httpx.Response] = []
     thread = threading.Thread(target=lambda: answers.append(hooked.post("/evaluate", content=body)))
+    began_s = time.monotonic()
     thread.start()
     waits_s = []
     while thread.is_alive():
@@ -281,7 +282,7 @@ def test_a_large_body_does_not_keep_others_waiting(hooked: httpx.Client) -> None
         waits_s.append(time.monotonic() - started_s)
     assert answers[0].json()["verdict"] == "AC"
     # Parsing it takes several times longer than any of these waits.
-    assert max(waits_s) < 0.3
+    assert max(waits_s) < max(0.3, (time.monotonic() - began_s) / 2)
 
 
 def test_a_body_that_stops_arriving_is_a_408(serve_hooked: Callable[..., httpx.Client]) -> None:
