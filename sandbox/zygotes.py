@@ -5,6 +5,7 @@ A zygote is taken by one session at a time. One that has died, has grown or has 
 
 from __future__ import annotations
 
+import select
 import socket
 import struct
 from contextlib import suppress
@@ -75,6 +76,13 @@ class Zygote:
     def worn(self) -> bool:
         """Whether another one should take its place."""
         return self.broken or self._uses >= MAX_USES
+
+    @property
+    def alive(self) -> bool:
+        """Whether its first process still listens. To be asked only while it waits."""
+        poller = select.poll()
+        poller.register(self._launched.channel, select.POLLIN)
+        return not poller.poll(0)  # nothing is to be heard of one that waits but its end
 
     def log(self) -> str:
         """Return the last lines that nsjail or the harness wrote."""
@@ -252,7 +260,9 @@ class Zygotes:
             except SandboxBrokenError:
                 zygote.close()  # what it ran last has broken it: nobody else's loss
             else:
-                return zygote
+                if zygote.alive:
+                    return zygote
+                zygote.close()
         return Zygote(self._launchers[flavour], numpy=flavour)
 
     def give_back(self, zygote: Zygote) -> None:

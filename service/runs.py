@@ -138,7 +138,10 @@ class _Lane:
         self._with_grace = _with_grace(self._limits)
         self._cancelled = False
         self.shared = False
-        self.session = self._open()
+        try:
+            self.session = self._open()
+        except SandboxBrokenError:
+            self.session = self._open()  # as in ``test``: once may be chance
 
     def close(self) -> None:
         """End everything that belongs to it."""

@@ -68,37 +68,51 @@ static int receive(int channel, struct request *request, int *fds)
     return bytes / sizeof(int);
 }
 
+struct used {
+    int status; /* of the one that counts, -1 where it is not known */
+    double cpu_time_s;
+    long peak_kib;
+};
+
+/* Waits for `wanted` (-1: anybody) and adds what it used, its own children's included; 0 where nobody is left. */
+static int reap(pid_t wanted, pid_t counts, struct used *used)
+{
+    int how;
+    struct rusage usage;
+    pid_t pid;
+    while ((pid = wait4(wanted, &how, __WALL, &usage)) < 0 && errno == EINTR)
+        ;
+    if (pid < 0)
+        return 0;
+    if (pid == counts)
+        used->status = how;
+    used->cpu_time_s += usage.ru_utime.tv_sec + usage.ru_stime.tv_sec;
+    used->cpu_time_s += (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
+    if (usage.ru_maxrss > used->peak_kib)
+        used->peak_kib = usage.ru_maxrss;
+    return 1;
+}
+
+static int tell(int channel, const struct used *used, const char *more)
+{
+    char answer[160];
+    int size = snprintf(answer, sizeof answer, "status %d\ncpu_time_s %.6f\nmemory_peak_bytes %ld%s", used->status,
+                        used->cpu_time_s, used->peak_kib * 1024, more);
+    return send(channel, answer, size, MSG_NOSIGNAL) == size ? 0 : -1;
+}
+
 /* Ends the child with everything that it started, and tells how it ended and what all of it used. */
 static int end(int channel, pid_t init, pid_t main)
 {
-    int status = -1;
-    double cpu_time_s = 0;
-    long peak_kib = 0;
+    struct used used = {.status = -1};
     if (init) {
         if (kill(init, SIGKILL))
             return -1;
-        /* All of it in the order in which it dies: an init ends only when everybody in its namespace has been waited
-           for. */
-        for (;;) {
-            int how;
-            struct rusage usage;
-            pid_t pid = wait4(-1, &how, __WALL, &usage);
-            if (pid < 0 && errno == EINTR)
-                continue;
-            if (pid < 0)
-                break;
-            if (pid == main)
-                status = how;
-            cpu_time_s += usage.ru_utime.tv_sec + usage.ru_stime.tv_sec;
-            cpu_time_s += (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
-            if (usage.ru_maxrss > peak_kib)
-                peak_kib = usage.ru_maxrss;
-        }
+        /* In the order in which they die: an init ends only when everybody in its namespace has been waited for. */
+        while (reap(-1, main, &used))
+            ;
     }
-    char answer[128];
-    int size = snprintf(answer, sizeof answer, "status %d\ncpu_time_s %.6f\nmemory_peak_bytes %ld", status, cpu_time_s,
-                        peak_kib * 1024);
-    return send(channel, answer, size, MSG_NOSIGNAL) == size ? 0 : -1;
+    return tell(channel, &used, "");
 }
 
 /* In the child: a mount namespace with an empty /box and a /proc of its own process namespace. */
@@ -267,30 +281,12 @@ int serve_runs(int control, const char *const *paths, int count)
         }
         if (run < 0)
             _exit(3);
-        int status = -1, how;
-        double cpu_time_s = 0;
-        long peak_kib = 0;
-        for (pid_t wanted = run;;) { /* the run itself first, then all that is left, until nobody is */
-            struct rusage usage;
-            pid_t pid = wait4(wanted, &how, __WALL, &usage);
-            if (pid < 0 && errno == EINTR)
-                continue;
-            if (pid < 0)
-                break;
-            if (pid == run)
-                status = how;
-            cpu_time_s += usage.ru_utime.tv_sec + usage.ru_stime.tv_sec;
-            cpu_time_s += (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
-            if (usage.ru_maxrss > peak_kib)
-                peak_kib = usage.ru_maxrss;
-            kill(-1, SIGKILL); /* everybody else here: we alone cannot be signalled */
-            wanted = -1;
-        }
+        struct used used = {.status = -1};
+        /* The run itself first, then all that is left: everybody but us, who alone cannot be signalled. */
+        for (pid_t wanted = run; reap(wanted, run, &used); wanted = -1)
+            kill(-1, SIGKILL);
         int clean = known && changes(paths, count, after) == 0 && memcmp(before, after, count * sizeof *before) == 0;
-        char answer[160];
-        int size = snprintf(answer, sizeof answer, "status %d\ncpu_time_s %.6f\nmemory_peak_bytes %ld\nclean %s", status,
-                            cpu_time_s, peak_kib * 1024, clean ? "True" : "False");
-        if (send(control, answer, size, MSG_NOSIGNAL) != size)
+        if (tell(control, &used, clean ? "\nclean True" : "\nclean False"))
             _exit(1);
     }
 }
