@@ -27,8 +27,6 @@ OUTLIVES = re.compile(
     r"|setrlimit|nice|tracemalloc|faulthandler|sched_\w+|__builtins__|builtins|setattr|closerange|importlib|logging"
     r"|set_int_max_str_digits|setswitchinterval|getpid)\b"
 )
-
-
 # Without any of these words, a program has no way to files that it could leave for its next test.
 FILES = re.compile(r"\b(?:os|open|io|exec|eval|pathlib|Path|shutil|tempfile|numpy|np|__import__|__\w+__)\b")
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from sandbox.errors import SandboxBrokenError
 from sandbox.facts import Program
-from sandbox.harness import forks, messages
+from sandbox.harness import clocks, forks, messages
 from sandbox.launch import JailLauncher, Launched
 
 # What contest programs import most. Where numpy is installed, zygotes of a second flavour have it loaded too.
@@ -24,6 +24,9 @@ USUAL_MODULES = (
     *("traceback", "types", "typing", "warnings", "weakref", "sortedcontainers"),
 )
 MAX_USES = 1000
+# It touches next to nothing of its own between programs; one that is half as large again is not what it was.
+MAX_GROWTH = 1.5
+USES_PER_LOOK = 50
 MAX_IDLE = 4  # each holds some 12 MB, 22 with numpy
 HARNESS_PROCESSES = 32  # while a program is compiled
 ANSWER_TIMEOUT_S = 10.0
@@ -64,6 +67,7 @@ class Zygote:
             log = self.log()
             self.close()
             raise SandboxBrokenError(f"the zygote did not start: {log or 'no message'}")
+        self._resident_bytes = clocks.resident_bytes(self.pid)
         channel.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
         channel.settimeout(ANSWER_TIMEOUT_S)
 
@@ -74,7 +78,12 @@ class Zygote:
 
     @property
     def worn(self) -> bool:
-        """Whether another one should take its place."""
+        """Whether another one should take its place: it is broken, has served long enough, or has grown."""
+        if (
+            self._uses % USES_PER_LOOK == 0
+            and clocks.resident_bytes(self.pid) > MAX_GROWTH * self._resident_bytes
+        ):
+            return True
         return self.broken or self._uses >= MAX_USES
 
     @property

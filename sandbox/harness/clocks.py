@@ -45,6 +45,15 @@ def run_delay_s(pid: int) -> float:
         return 0.0
 
 
+def resident_bytes(pid: int) -> int:
+    """Return how much memory a process has in use; 0 where it is gone."""
+    try:
+        with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
 def descendants(pid: int) -> list[int]:
     """Return the processes below one, however deep, the dead ones included that nobody has waited for."""
     found: list[int] = []

@@ -209,6 +209,19 @@ def test_a_submission_whose_zygote_dies_is_judged_again(warm: Sandbox, judged: C
     assert judgement.verdict is Verdict.AC
 
 
+def test_a_zygote_that_has_grown_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    others = set(clocks.descendants(os.getpid()))
+    with open_sandbox(SandboxSettings(python=default_python())) as opened:
+        before = set(clocks.descendants(os.getpid())) - others
+        for _ in range(60):
+            assert _printed(opened, "print(1)") == [b"1\n"]
+        assert before & set(clocks.descendants(os.getpid()))  # as it is, it stays
+        monkeypatch.setattr(zygotes, "MAX_GROWTH", 0.5)
+        for _ in range(60):
+            assert _printed(opened, "print(1)") == [b"1\n"]
+        assert not before & set(clocks.descendants(os.getpid()))
+
+
 def test_a_zygote_serves_so_many_programs_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     with open_sandbox(SandboxSettings(python=default_python())) as opened:
         monkeypatch.setattr(zygotes, "MAX_USES", 3)
