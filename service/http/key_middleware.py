@@ -10,7 +10,7 @@ from service.http.middleware import OPEN_PATHS
 from service.http.problem_answers import problem_answer
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from service.http.services import Services
     from service.keys.ring import ApiKey, KeyRing
@@ -44,7 +44,14 @@ class ApiKeyMiddleware:
             except ServiceError as error:
                 await problem_answer(error)(scope, receive, send)
                 return
-            await self._app(scope, receive, send)
+
+            async def answer(message: Message) -> None:
+                # A client may ask again as soon as it has the whole answer: its place must be free by then.
+                if message["type"] == "http.response.body" and not message.get("more_body", False):
+                    await stack.aclose()
+                await send(message)
+
+            await self._app(scope, receive, answer)
 
 
 def _given(scope: Scope) -> bytes:

@@ -72,6 +72,13 @@ def test_a_key_has_so_many_requests_at_a_time(serve_any: Serve, tmp_path: Path) 
     assert evaluated(client, "narrow").status_code == 200
 
 
+def test_a_key_whose_answer_is_there_may_ask_at_once(serve_any: Serve, tmp_path: Path) -> None:
+    file = listed(tmp_path / "keys.json", {"name": "narrow", "key": "narrow", "concurrent_requests": 1})
+    client = serve_any(api_keys_file=file)
+    headers = {"Authorization": "Bearer narrow"}
+    assert {client.get("/version", headers=headers).status_code for _ in range(300)} == {200}
+
+
 def test_a_key_has_so_many_requests_a_second(serve_any: Serve) -> None:
     client = serve_any(api_keys="slow", key_requests_per_s=2)
     headers = {"Authorization": "Bearer slow"}
