@@ -59,7 +59,14 @@ class Count:
     "--every-s", type=click.FloatRange(1), default=60.0, show_default=True, help="Between two rows."
 )
 @click.option("--workers", type=click.IntRange(1), default=len(os.sched_getaffinity(0)), show_default=True)
-def main(*, minutes: float, every_s: float, workers: int) -> None:
+@click.option(
+    "--kept-s",
+    type=click.IntRange(1),
+    default=120,
+    show_default=True,
+    help="How long judgements and problems are kept, so that a short run sees them go as well.",
+)
+def main(*, minutes: float, every_s: float, workers: int, kept_s: int) -> None:
     """Keep everything busy and print what it holds."""
     table = Table(title=f"{CLIENTS} clients, batches of {BATCH} mixed submissions, {workers} workers")
     for name in COLUMNS:
@@ -67,6 +74,8 @@ def main(*, minutes: float, every_s: float, workers: int) -> None:
     with ExitStack() as stack:
         folder, temporary = (stack.enter_context(tempfile.TemporaryDirectory()) for _ in range(2))
         os.environ["TMPDIR"] = temporary  # of all that is started from here
+        for name in ("CACHE", "RESULT", "PROBLEM"):
+            os.environ[f"MICROCODER_{name}_TTL_S"] = str(kept_s)
         lab = stack.enter_context(Lab(Path(folder), pools=(workers,)))
         count, stop = Count(), threading.Event()
         threads = [threading.Thread(target=_client, args=(lab.url, count, stop, n)) for n in range(CLIENTS)]
