@@ -139,6 +139,11 @@ class Attached:
     def __init__(self, job: Job) -> None:
         self._job = job
 
+    @property
+    def path(self) -> str:
+        """Return where the job can be looked at, and cancelled."""
+        return f"/jobs/{self._job.id}"
+
     def __aiter__(self) -> AsyncIterator[Judged]:
         """Yield every judgement."""
         return self._job.follow()
