@@ -16,7 +16,6 @@ import pytest
 
 from service.audit.items import Item, Loaded
 from service.audit.sources import Companions, Labelling, SourceError, load
-from service.audit.sources.strings_of_pickle import UnsafeStreamError, strings_of_pickle, unpacked
 from service.wire import Verdict
 
 PACKAGES = Path(__file__).parents[2] / "problems"
@@ -270,42 +269,10 @@ class Hostile:
 def test_a_hostile_pickle_executes_nothing(tmp_path: Path, protocol: int) -> None:
     target = tmp_path / "made"
     stream = pickle.dumps(["text", Hostile(target)], protocol)
-    with pytest.raises(UnsafeStreamError, match="holds more than text"):
-        strings_of_pickle(stream)
     row = {**LCB, "private_test_cases": base64.b64encode(zlib.compress(stream)).decode()}
-    assert "private_test_cases: holds more than text" in refused(written(tmp_path, "r.jsonl", row))
+    complaint = "private_test_cases: is a pickle of more than texts and lists"
+    assert complaint in refused(written(tmp_path, "r.jsonl", row))
     assert not target.exists()
     # It would have worked on whoever unpickles it.
     pickle.loads(stream)  # noqa: S301 -- our own stream
     assert target.exists()
-
-
-@pytest.mark.parametrize("value", ["", "a", "é\ud800 long" * 100, [], ["a", "b", "a"], [["a"], "b", []]])
-@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-def test_texts_and_lists_of_texts_are_read_as_pickle_would(value: Any, protocol: int) -> None:
-    assert strings_of_pickle(pickle.dumps(value, protocol)) == value
-
-
-SELF: list[Any] = []
-SELF.append(SELF)
-SHARED = ["a"]
-
-
-@pytest.mark.parametrize("value", [1, None, b"a", {"a": "b"}, ("a",), {"a"}, [1], SELF, [SHARED, SHARED]])
-def test_anything_else_in_a_pickle_is_refused(value: Any) -> None:
-    with pytest.raises(UnsafeStreamError):
-        strings_of_pickle(pickle.dumps(value))
-
-
-@pytest.mark.parametrize(
-    "stream", [b"", b".", b"(.", b"]a.", b"h\x00.", b"Va\nVb\na.", b"\x80\x04]e.", b"Va\n", b"\xff."]
-)
-def test_broken_pickles_are_refused(stream: bytes) -> None:
-    with pytest.raises(UnsafeStreamError):
-        strings_of_pickle(stream)
-
-
-def test_a_bomb_is_refused_before_it_unfolds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("service.audit.sources.strings_of_pickle.MAX_DECOMPRESSED_BYTES", 1 << 16)
-    with pytest.raises(UnsafeStreamError, match="decompresses to more than 65536 bytes"):
-        unpacked(packed("a" * (1 << 17)))
