@@ -91,10 +91,10 @@ class RedisArchive:
 
     async def _forget(self, latest: str) -> None:
         """Drop the oldest reports beyond the bounds; ``latest`` stays."""
-        kept, size_bytes = 0, 0
-        for name in await self._redis.zrevrange(keys.AUDITS, 0, -1):
+        names = cast("list[bytes]", await self._redis.zrevrange(keys.AUDITS, 0, -1))
+        size_bytes = 0
+        for kept, name in enumerate(names, start=1):
             job_id, _, size = name.decode().partition(" ")
-            kept += 1
             size_bytes += int(size)
             within = kept <= self._keeping.audits and size_bytes <= self._keeping.size_bytes
             if not within and job_id != latest:

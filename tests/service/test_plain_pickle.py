@@ -114,10 +114,12 @@ SHARED = ["a"]
 
 @pytest.mark.parametrize(
     "value",
-    [{"a": "b"}, ("a",), 1, None, b"bytes", 1.5, {"a"}, Fraction(1, 2), OrderedDict(a="b"), [1], len, SELF]
-    + [[SHARED, SHARED], True, bytearray(b"a"), frozenset("a"), ["a", {"b": "c"}]],
+    [
+        {"a": "b"}, ("a",), 1, None, b"bytes", 1.5, {"a"}, Fraction(1, 2), OrderedDict(a="b"), [1], len, SELF,
+        [SHARED, SHARED], True, bytearray(b"a"), frozenset("a"), ["a", {"b": "c"}],
+    ],
     ids=repr,
-)
+)  # fmt: skip
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_other_values_are_refused(value: Any, protocol: int) -> None:
     with pytest.raises(NotPlainError):
@@ -126,10 +128,12 @@ def test_other_values_are_refused(value: Any, protocol: int) -> None:
 
 @pytest.mark.parametrize(
     "raw",
-    [b"", b".", b"N.", b"\x80\x04", b"(.", b"h\x05.", b"a.", b"\x80\x04]", b"]e.", b"]a.", b"h\x00."]
-    + [b"Va\nVb\na.", b"\x80\x04]e.", b"Va\n", b"\xff.", b"(]].", b"]Va\n.", b"(Va\n.", b"l.", b"p0\n."]
-    + [b"\x8d\xff\xff\xff\xff\xff\xff\xff\xffa.", b"X\xff\xff\xff\x7fa.", b"X\x01\x00\x00\x00\xff."],
-)
+    [
+        b"", b".", b"N.", b"\x80\x04", b"(.", b"h\x05.", b"a.", b"\x80\x04]", b"]e.", b"]a.", b"h\x00.",
+        b"Va\nVb\na.", b"\x80\x04]e.", b"Va\n", b"\xff.", b"(]].", b"]Va\n.", b"(Va\n.", b"l.", b"p0\n.",
+        b"\x8d\xff\xff\xff\xff\xff\xff\xff\xffa.", b"X\xff\xff\xff\x7fa.", b"X\x01\x00\x00\x00\xff.",
+    ],
+)  # fmt: skip
 def test_broken_pickles_are_refused(raw: bytes) -> None:
     with pytest.raises(NotPlainError):
         texts_of(raw)

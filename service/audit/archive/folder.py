@@ -10,6 +10,7 @@ import re
 import shutil
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -134,9 +135,8 @@ class FolderArchive:
     def _forget(self, latest: str) -> None:
         """Drop the oldest audits that have ended, beyond the bounds; ``latest`` stays."""
         now_s = time.time()
-        kept, size_bytes = 0, 0
-        for ended_s, folder in sorted(self._ended(), reverse=True):
-            kept += 1
+        size_bytes = 0
+        for kept, (ended_s, folder) in enumerate(sorted(self._ended(), reverse=True), start=1):
             size_bytes += _size_bytes(folder)
             within = kept <= self._keeping.audits and size_bytes <= self._keeping.size_bytes
             if folder.name != latest and not (within and now_s - ended_s <= self._keeping.ttl_s):
@@ -144,16 +144,20 @@ class FolderArchive:
 
     def _ended(self) -> Iterator[tuple[float, Path]]:
         """Yield when audits have ended, and their folders."""
-        for folder in self._folder.iterdir():
-            try:
-                changed_s = (folder / _STATUS).stat().st_mtime
-            except FileNotFoundError:
+        for file in self._folder.glob(f"*/{_STATUS}"):
+            if not _ID.fullmatch(file.parent.name):
                 continue
-            status = self._status(folder.name)
-            # One without a status that is still good has expired.
-            if _ID.fullmatch(folder.name) and (status is None or status.ended):
-                yield changed_s, folder
+            # Another service may be dropping it at this moment.
+            with suppress(FileNotFoundError):
+                status = self._status(file.parent.name)
+                # One without a status that is still good has expired.
+                if status is None or status.ended:
+                    yield file.stat().st_mtime, file.parent
 
 
 def _size_bytes(folder: Path) -> int:
-    return sum(file.stat().st_size for file in folder.iterdir())
+    size_bytes = 0
+    with suppress(FileNotFoundError):
+        for file in folder.iterdir():
+            size_bytes += file.stat().st_size
+    return size_bytes
