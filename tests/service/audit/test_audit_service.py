@@ -191,7 +191,7 @@ def test_the_contract_is_described(client: httpx.Client) -> None:
 
 def test_items_may_name_stored_problems(client: httpx.Client) -> None:
     assert client.put("/problems/ones", json=PROBLEM).is_success
-    stored = {"problem": None, "problem_id": "ones"}
+    stored: dict[str, Any] = {"problem": None, "problem_id": "ones"}
     items = [item(id="a", **stored), item("print(2)", "WA", id="b", **stored), item(id="c")]
     answer = client.post("/audit", json={"items": items, "controls": True})
     assert answer.status_code == 202, answer.text

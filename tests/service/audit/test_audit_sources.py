@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import pickle  # to make what must not be unpickled
+import sys
 import zlib
 from pathlib import Path
 from typing import Any
@@ -253,6 +254,20 @@ def test_complaints_name_row_and_field(
 def test_files_that_hold_no_rows_are_refused(tmp_path: Path, name: str, content: bytes) -> None:
     (tmp_path / name).write_bytes(content)
     assert name in refused(tmp_path / name)
+
+
+def test_parquet_without_pyarrow_is_refused_with_the_cure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is large, and optional: the image has none."""
+    path = written(tmp_path, "rows.parquet", {"test_list": ["assert f()"], "code": "def f(): return 1"})
+    assert len(loaded(path).items) == 1
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    complaint = refused(path)
+    assert "rows.parquet: Parquet needs the package pyarrow" in complaint
+    assert "`parquet`" in complaint
+    # Other files do not need it.
+    assert len(loaded(written(tmp_path, "rows.jsonl", {"test_list": ["x"], "code": "y"})).items) == 1
 
 
 class Hostile:
