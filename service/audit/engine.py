@@ -89,6 +89,20 @@ async def audit(
         reasons = "; ".join(f"{one.name}: {one.reason}" for one in loaded.left[:MAX_REASONS])
         raise ValueError(f"there is nothing to audit{': ' if reasons else ''}{reasons}")
     observations, sandbox = await observed(loaded.items, settings, plan.repeats, on_progress)
+    return reported(loaded, observations, sandbox, plan, started_s)
+
+
+def reported(
+    loaded: Loaded,
+    observations: Sequence[list[Observation]],
+    sandbox: Mapping[str, JsonValue],
+    plan: Plan,
+    started_s: float,
+) -> Report:
+    """Return the report on what was observed of each item, once per repetition.
+
+    ``sandbox`` is what the workers say of theirs, ``started_s`` when the audit began, by ``time.perf_counter``.
+    """
     pairs = list(zip(loaded.items, observations, strict=True))
     scored = [Scored(item, found[0]) for item, found in pairs if found[0].verdict is not Verdict.IE]
     profiles = [measured(profile, scored, plan.baseline) for profile in plan.profiles]

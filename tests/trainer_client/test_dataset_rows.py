@@ -222,12 +222,21 @@ def test_a_right_program_passes_and_a_wrong_one_fails(
     assert judged(wrong, data).verdict in {Verdict.WA, Verdict.RE}
 
 
+# Unpickling it would run a command.
+ACTING = b"cos\nsystem\n(S'exit 1'\ntR."
 NOTHING: dict[str, list[str]] = {"inputs": [], "outputs": []}
 REFUSED = [
     pytest.param(lambda: livecodebench.problem_of({}), "public_test_cases: missing", id="no tests"),
     pytest.param(lambda: livecodebench.problem_of(lcb([], "[]")), "no tests", id="empty lists"),
     pytest.param(
         lambda: livecodebench.problem_of(lcb([stdin("", "")], "AAAA")), "private_test_cases", id="undecodable"
+    ),
+    pytest.param(
+        lambda: livecodebench.problem_of(
+            lcb([stdin("", "")], base64.b64encode(zlib.compress(ACTING)).decode())
+        ),
+        "private_test_cases: is a pickle of more than texts and lists: GLOBAL is refused",
+        id="pickle that acts",
     ),
     pytest.param(lambda: livecodebench.problem_of(lcb([functional("1", "2")])), "func_name", id="no name"),
     pytest.param(

@@ -15,7 +15,7 @@ from service.audit.sources.problems import (
     tests_of_lists,
 )
 from service.audit.sources.rows import Row
-from service.audit.sources.strings_of_pickle import UnsafeStreamError, unpacked
+from service.plain_pickle import NotPlainError, unpacked
 
 RIGHT = Truth.of(accept=True)
 
@@ -46,7 +46,7 @@ def _private(row: Row) -> list[Any]:
     if isinstance(raw, str) and not raw.lstrip().startswith("["):
         try:
             text = unpacked(raw)
-        except UnsafeStreamError as error:
+        except NotPlainError as error:
             raise row.bad("private_test_cases", str(error)) from error
         raw = text if isinstance(text, str) else [row.json_of("private_test_cases", str(one)) for one in text]
     cases = row.json_of("private_test_cases", raw) if isinstance(raw, str) else raw

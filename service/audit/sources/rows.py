@@ -126,7 +126,7 @@ def _parquet(path: Path) -> Iterator[Row]:
         import pyarrow.parquet as pq  # noqa: PLC0415
     except ImportError as error:
         raise SourceError(
-            f"{path}: reading Parquet needs pyarrow, which the extra `audit` installs"
+            f"{path}: Parquet needs the package pyarrow, which the extra `parquet` installs; or convert it to JSONL"
         ) from error
     try:
         with pq.ParquetFile(path) as file:
