@@ -140,6 +140,6 @@ def _parts(
     return (
         queue,
         RedisJobs(queue, settings.result_ttl_s + settings.max_wait_s),
-        RedisProblems(queue.redis, settings.problem_ttl_s),
+        RedisProblems(queue.redis, settings.problem_ttl_s, settings.max_wait_s),
         RedisLimiter(queue.redis),
     )

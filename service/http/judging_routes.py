@@ -18,6 +18,8 @@ from service.wire import Batch, BatchAnswer, Judgement, Submission
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine
 
+    from starlette.types import Receive, Scope, Send
+
     from service.queue.contract import Listening
 
 JSON = "application/json"
@@ -44,7 +46,7 @@ async def evaluate_batch(request: Request) -> Response:
     """Judge many submissions; with `Accept: application/x-ndjson`, one judgement a line as each is ready."""
     listener = await listening(request, "batch")
     if wants_lines(request):
-        return StreamingResponse(lines(listener), media_type=NDJSON)
+        return LinesResponse(listener)
     try:
         judgements = await _unless_client_leaves(request, _all(listener))
     finally:
@@ -57,8 +59,22 @@ def wants_lines(request: Request) -> bool:
     return prefers(NDJSON, ", ".join(request.headers.getlist("accept")), over=JSON)
 
 
-async def lines(listener: Listening) -> AsyncIterator[bytes]:
-    """Yield a line for each judgement as it is ready."""
+class LinesResponse(StreamingResponse):
+    """A line for each judgement as it is ready."""
+
+    def __init__(self, listener: Listening) -> None:
+        super().__init__(_lines(listener), media_type=NDJSON)
+        self._listener = listener
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send them. Whenever the client leaves, also before the first one was asked for, nobody listens any longer."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._listener.cancel()
+
+
+async def _lines(listener: Listening) -> AsyncIterator[bytes]:
     try:
         async for judged in listener:
             yield judged.judgement + b"\n"
@@ -66,8 +82,6 @@ async def lines(listener: Listening) -> AsyncIterator[bytes]:
         # The status has been sent; the rest of the answer says for each submission that we failed.
         for judged in listener.give_up(str(error)):
             yield judged.judgement + b"\n"
-    finally:
-        listener.cancel()
 
 
 async def _first(listener: Listening) -> bytes:
