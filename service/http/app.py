@@ -147,7 +147,7 @@ def _parts(
     return (
         queue,
         RedisJobs(queue, settings.result_ttl_s + settings.max_wait_s),
-        RedisProblems(queue.redis, settings.problem_ttl_s),
+        RedisProblems(queue.redis, settings.problem_ttl_s, settings.max_wait_s),
         RedisLimiter(queue.redis),
         RedisArchive(queue.redis, keeping) if folder is None else FolderArchive(folder, keeping),
     )
