@@ -15,6 +15,9 @@ from trainer_client.grpo.insights import Insight
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+LEAST_OBSERVATIONS = 4
+"""Two for each half of a window; also enough to say that a first maximum is too small."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepFigures:
@@ -52,7 +55,7 @@ class HealthThresholds:
     diversity_fall: float = 0.01
     """What counts as falling."""
     diversity_swing: float = 0.2
-    """Largest minus smallest diversity within a window."""
+    """Largest minus smallest diversity within a window; a new temperature begins a new one."""
     masked_of_truncated: float = 0.5
     """Masked samples by truncated ones, over a window. Full masking is 1; rho, published as 0.3, bounds it."""
     truncated_share: float = 0.5
@@ -65,7 +68,9 @@ class HealthThresholds:
     zero_std_share: float = 0.6
     """Over a window."""
     low_temperature: float = 0.6
-    """Temperatures up to this are warned of."""
+    """Temperatures up to this are warned of from the next setting on,"""
+    low_temperature_steps: int = 140
+    """the length of the published first stage at a low temperature."""
     reward_rise: float = 0.02
     """Rise of the training reward that should show in the accuracy,"""
     accuracy_fall: float = 0.01
@@ -81,9 +86,6 @@ class HealthThresholds:
         if self.window < LEAST_OBSERVATIONS:
             raise ValueError(f"window must be at least {LEAST_OBSERVATIONS}, not {self.window}")
 
-
-LEAST_OBSERVATIONS = 4
-"""Two for each half of a window; also enough to say that a first maximum is too small."""
 
 type Finding = tuple[str, Insight]
 
@@ -130,10 +132,12 @@ def _diversity_swing(window: Window) -> Finding | None:
 
 
 def _low_temperature(window: Window) -> Finding | None:
-    temperature = window.latest.temperature
+    temperature, step = window.latest.temperature, window.latest.step
     if temperature is None or temperature > window.thresholds.low_temperature:
         return None
-    return f"the temperature is {temperature:g}", Insight.LOW_TEMPERATURE
+    if step < window.thresholds.low_temperature_steps:
+        return None
+    return f"the temperature is still {temperature:g}", Insight.LOW_TEMPERATURE
 
 
 def _mask_share(window: Window) -> Finding | None:

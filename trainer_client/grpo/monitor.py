@@ -46,6 +46,11 @@ class HealthMonitor:
 
     def observe(self, figures: StepFigures) -> list[HealthWarning]:
         """Take the figures of a step and return the warnings that are new with it."""
+        # A jump of the temperature moves diversity at once, and is meant to.
+        if figures.temperature != next(
+            iter(reversed(self._values.get("temperature", ()))), figures.temperature
+        ):
+            self._values.pop("diversity", None)
         for name in MEASURES:
             if (value := getattr(figures, name)) is not None:
                 self._values.setdefault(name, deque(maxlen=self.thresholds.window)).append(value)
