@@ -7,7 +7,7 @@ of ``Retry-After``. What is left is sorted here, in one place.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import openai
 from openai.types.chat import ChatCompletion
@@ -134,7 +134,7 @@ def _text(answer: object) -> str:
     """
     if not isinstance(answer, ChatCompletion):
         raise AnswerError(f"not a chat completion but {str(answer)[:SHOWN_CHARS]!r}")
-    choices: object = answer.choices
+    choices: Any = answer.choices
     message = getattr(choices[0], "message", None) if isinstance(choices, list) and choices else None
     if message is None:
         raise AnswerError(
