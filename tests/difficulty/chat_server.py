@@ -156,7 +156,9 @@ def chat_server(answer: Answer = honest) -> Iterator[ChatServer]:
     running = ChatServer(f"http://127.0.0.1:{listening.getsockname()[1]}/v1", answer)
     app = FastAPI()
     app.post("/v1/chat/completions")(running.respond)
-    server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="off", timeout_graceful_shutdown=1))
+    server = uvicorn.Server(
+        uvicorn.Config(app, log_level="critical", lifespan="off", timeout_graceful_shutdown=1)
+    )
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     try:

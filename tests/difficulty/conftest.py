@@ -31,7 +31,16 @@ def predict(tmp_path: Path) -> Callable[..., Result]:
 
     def run(server: ChatServer, problems: Path, *flags: object) -> Result:
         return command(
-            "predict", tmp_path / "run", problems, "--url", server.url, "--model", "judge", "--retries", 2, *flags
+            "predict",
+            tmp_path / "run",
+            problems,
+            "--url",
+            server.url,
+            "--model",
+            "judge",
+            "--retries",
+            2,
+            *flags,
         )
 
     return run

@@ -30,7 +30,10 @@ def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
 
 def levels(path: Path, *difficulties: float) -> Path:
     """Write problems ``p0``, ``p1``, ... whose statements say how hard they are."""
-    rows = ({"id": f"p{index}", "statement": f"Problem {index}, level {level}."} for index, level in enumerate(difficulties))
+    rows = (
+        {"id": f"p{index}", "statement": f"Problem {index}, level {level}."}
+        for index, level in enumerate(difficulties)
+    )
     return write_rows(path, rows)
 
 

@@ -47,7 +47,9 @@ def _with(**changes: object) -> str:
         pytest.param(f"{TEXT} or rather {_with(recall=2)}", "not one JSON object", id="two opinions"),
         pytest.param(f"[{TEXT}, {TEXT}]", "not one JSON object", id="list of them"),
         pytest.param(f'{{"scores": {TEXT}}}', "missing", id="one level down"),
-        pytest.param(json.dumps({k: v for k, v in SCORES.items() if k != "recall"}), "missing: recall", id="missing"),
+        pytest.param(
+            json.dumps({k: v for k, v in SCORES.items() if k != "recall"}), "missing: recall", id="missing"
+        ),
         pytest.param(_with(beauty=3), "not a dimension: 'beauty'", id="unknown"),
         pytest.param(_with(recall=0), "recall: '0' is not from 1 to 10", id="too low"),
         pytest.param(_with(recall=11), "recall: '11' is not from 1 to 10", id="too high"),

@@ -35,7 +35,9 @@ if TYPE_CHECKING:
     type Predict = Callable[..., Result]
 
 
-def test_scores_are_means_of_three_independent_ratings(tmp_path: Path, serve: Serve, predict: Predict) -> None:
+def test_scores_are_means_of_three_independent_ratings(
+    tmp_path: Path, serve: Serve, predict: Predict
+) -> None:
     """Each rating is the weighted sum, each with a seed of its own; mean and spread are those of the three."""
 
     async def by_seed(asked: Asked) -> Response:
@@ -91,9 +93,13 @@ BAD_ANSWERS = {
     "filtered": lambda: completion(scores_text(3), finish_reason="content_filter"),
     "no text": lambda: completion(None),
     "no choices": lambda: Response('{"id": "x", "object": "chat.completion"}', media_type="application/json"),
-    "empty choices": lambda: Response('{"object": "chat.completion", "choices": []}', media_type="application/json"),
+    "empty choices": lambda: Response(
+        '{"object": "chat.completion", "choices": []}', media_type="application/json"
+    ),
     "choices of another type": lambda: Response('{"choices": "none"}', media_type="application/json"),
-    "an error with status 200": lambda: Response('{"object": "error", "message": "oops"}', media_type="application/json"),
+    "an error with status 200": lambda: Response(
+        '{"object": "error", "message": "oops"}', media_type="application/json"
+    ),
     "a list": lambda: Response("[1, 2]", media_type="application/json"),
     "broken JSON": lambda: Response('{"choices": [', media_type="application/json"),
     "a page": lambda: Response("<html>Welcome to the proxy</html>", media_type="text/html"),
@@ -116,7 +122,9 @@ def test_an_answer_without_scores_is_asked_for_again(
 
 
 @pytest.mark.parametrize("kind", BAD_ANSWERS)
-def test_a_problem_that_gets_no_answer_has_no_score(kind: str, tmp_path: Path, serve: Serve, predict: Predict) -> None:
+def test_a_problem_that_gets_no_answer_has_no_score(
+    kind: str, tmp_path: Path, serve: Serve, predict: Predict
+) -> None:
     """It is reported with the reason, and the others have theirs."""
 
     async def answer(asked: Asked) -> Response:
@@ -134,7 +142,9 @@ def test_a_problem_that_gets_no_answer_has_no_score(kind: str, tmp_path: Path, s
     assert len(server.asked) == 3 + 3 * 2
 
 
-def test_a_problem_rated_less_than_wanted_has_no_score(tmp_path: Path, serve: Serve, predict: Predict) -> None:
+def test_a_problem_rated_less_than_wanted_has_no_score(
+    tmp_path: Path, serve: Serve, predict: Predict
+) -> None:
     """Two ratings of three are no mean of three."""
 
     async def answer(asked: Asked) -> Response:
@@ -175,7 +185,9 @@ def test_retry_after_is_kept(tmp_path: Path, serve: Serve, predict: Predict) -> 
     assert after - before >= wait_s
 
 
-def test_an_answer_that_takes_too_long_is_asked_for_again(tmp_path: Path, serve: Serve, predict: Predict) -> None:
+def test_an_answer_that_takes_too_long_is_asked_for_again(
+    tmp_path: Path, serve: Serve, predict: Predict
+) -> None:
     pauses = iter([30.0])
 
     async def answer(asked: Asked) -> Response:
@@ -188,7 +200,8 @@ def test_an_answer_that_takes_too_long_is_asked_for_again(tmp_path: Path, serve:
 
 
 @pytest.mark.parametrize(
-    ("refused", "taken"), [({"json_schema"}, "json_object"), ({"json_schema", "json_object"}, None), (set(), "json_schema")]
+    ("refused", "taken"),
+    [({"json_schema"}, "json_object"), ({"json_schema", "json_object"}, None), (set(), "json_schema")],
 )
 def test_structured_output_is_asked_for_where_the_server_has_it(
     refused: set[str], taken: str | None, tmp_path: Path, serve: Serve, predict: Predict
@@ -216,21 +229,28 @@ def test_a_form_asked_for_by_name_is_not_given_up(tmp_path: Path, serve: Serve, 
     assert "no schemas here" in result.output
 
 
-def test_a_statement_that_the_server_refuses_is_reported(tmp_path: Path, serve: Serve, predict: Predict) -> None:
+def test_a_statement_that_the_server_refuses_is_reported(
+    tmp_path: Path, serve: Serve, predict: Predict
+) -> None:
     """In its own words, and without changing what is asked of the others."""
 
     async def answer(asked: Asked) -> Response:
-        return failure(400, "the prompt is longer than 8192 tokens") if asked.level == 9 else await honest(asked)
+        return (
+            failure(400, "the prompt is longer than 8192 tokens") if asked.level == 9 else await honest(asked)
+        )
 
     server = serve(answer)
     result = predict(server, levels(tmp_path / "problems.jsonl", 9, 4), "--concurrency", 1)
     assert result.exit_code == 1
     assert "the prompt is longer than 8192 tokens" in result.output
-    assert [asked.body["response_format"]["type"] for asked in server.asked if asked.level == 4] == ["json_schema"] * 3
+    assert [asked.body["response_format"]["type"] for asked in server.asked if asked.level == 4] == [
+        "json_schema"
+    ] * 3
 
 
 @pytest.mark.parametrize(
-    ("status", "hint"), [(401, "--api-key-file"), (403, "may this key"), (404, "does the URL end as it wants it")]
+    ("status", "hint"),
+    [(401, "--api-key-file"), (403, "may this key"), (404, "does the URL end as it wants it")],
 )
 def test_a_server_that_refuses_everything_ends_the_run(
     status: int, hint: str, tmp_path: Path, serve: Serve, predict: Predict
@@ -251,7 +271,9 @@ def test_a_server_that_refuses_everything_ends_the_run(
 def test_a_model_that_cannot_do_it_is_given_up(tmp_path: Path, serve: Serve, predict: Predict) -> None:
     """A long file does not cost tokens for nothing to its end; a single success in between goes on."""
     server = serve(first(then=lambda _: _prose()))
-    result = predict(server, levels(tmp_path / "problems.jsonl", *[5] * 40), "--attempts", 1, "--concurrency", 1)
+    result = predict(
+        server, levels(tmp_path / "problems.jsonl", *[5] * 40), "--attempts", 1, "--concurrency", 1
+    )
     assert result.exit_code == 1
     assert "20 ratings in a row failed" in result.output
     assert len(server.asked) == 20
@@ -260,7 +282,9 @@ def test_a_model_that_cannot_do_it_is_given_up(tmp_path: Path, serve: Serve, pre
         return await honest(asked) if asked.statement.startswith("Problem 3,") else await _prose()
 
     server = serve(sometimes)
-    result = predict(server, levels(tmp_path / "problems.jsonl", *[5] * 9), "--attempts", 1, "--concurrency", 1)
+    result = predict(
+        server, levels(tmp_path / "problems.jsonl", *[5] * 9), "--attempts", 1, "--concurrency", 1
+    )
     assert "in a row" not in result.output
     assert len(server.asked) == 27
 
@@ -306,7 +330,9 @@ def test_without_prices_there_is_no_cost(tmp_path: Path, serve: Serve, predict: 
     assert read_json(tmp_path / "run" / "prediction.json")["cost"] is None
 
 
-def test_more_ratings_bring_scores_nearer_to_the_truth(tmp_path: Path, serve: Serve, predict: Predict) -> None:
+def test_more_ratings_bring_scores_nearer_to_the_truth(
+    tmp_path: Path, serve: Serve, predict: Predict
+) -> None:
     """With a noisy judge whose truth is known, the error of nine ratings is below that of one."""
     truth = [2 + 0.25 * step for step in range(24)]
     errors = {}
@@ -345,7 +371,10 @@ def test_bad_settings_are_named(
 @pytest.mark.parametrize(
     ("rows", "complaint"),
     [
-        ([{"id": "a", "statement": "x"}, {"id": "a", "statement": "y"}], "line 2: id: 'a' is that of line 1 as well"),
+        (
+            [{"id": "a", "statement": "x"}, {"id": "a", "statement": "y"}],
+            "line 2: id: 'a' is that of line 1 as well",
+        ),
         ([{"id": "a"}], "line 1: statement: missing"),
         ([{"id": ["a"], "statement": "x"}], "line 1: id: neither a text nor an integer"),
         ([], "no rows"),

@@ -19,7 +19,9 @@ def test_default_favours_finding_and_writing_over_reading_and_knowing() -> None:
     """Algorithmic thinking and programming outweigh comprehension and recall, each of the former each of the latter."""
     weights = {one.name: one.weight for one in load_rubric().dimensions}
     assert len(weights) == 5
-    assert min(weights["algorithmic_thinking"], weights["programming"]) > max(weights["comprehension"], weights["recall"])
+    assert min(weights["algorithmic_thinking"], weights["programming"]) > max(
+        weights["comprehension"], weights["recall"]
+    )
     assert weights["algorithmic_thinking"] + weights["programming"] > 0.5
     assert all(one.ground for one in load_rubric().dimensions)
 

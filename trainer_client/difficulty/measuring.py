@@ -9,12 +9,13 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+import httpx
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from service.wire import Options, Submission, Verdict
 from trainer_client.difficulty.completions import digest_of
 from trainer_client.difficulty.errors import InputError
-from trainer_client.errors import RefusedError
+from trainer_client.errors import EvaluatorError, RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 # A request's deadline holds for all it carries.
 SLICE = 256
+REACH_S = 10.0
 _POSITION = re.compile(r"\bsubmissions\.(\d+)")
 
 
@@ -91,6 +93,8 @@ def measure(
             else:
                 measured[reference.name].count(verdict)
                 on_judged()
+    if work:
+        _reach(client.config.urls)
     for part in _slices(work):
 
         def on_judgement(judgement: Judgement, part: Sequence[tuple[Reference, int]] = part) -> None:
@@ -116,6 +120,19 @@ def measure(
         except RefusedError as error:
             raise _named(error, part) from error
     return measured
+
+
+def _reach(urls: Sequence[str]) -> None:
+    """Check that some service answers at all: the client would wait for it as long as for its turn."""
+    reasons = []
+    for url in urls:
+        try:
+            httpx.get(f"{url}/healthz", timeout=REACH_S, trust_env=False)
+        except httpx.HTTPError as error:
+            reasons.append(f"{url}: {error or type(error).__name__}")
+        else:
+            return
+    raise EvaluatorError(f"no service answers: {'; '.join(reasons)}")
 
 
 def _slices[T](work: Sequence[T]) -> Iterator[Sequence[T]]:

@@ -102,7 +102,7 @@ def limits(available: Counts, kept: Counts, targets: Targets) -> list[str]:
     found = []
     if kept.total < available.total and kept.hard <= hard_above * one_more:
         found.append(
-            f"{available.hard} hard problems are over {_percent(hard_above)} of at most {kept.total}"
+            f"the hard ones ({available.hard}) are above {_percent(hard_above)} of {kept.total} at most"
         )
     if kept.easy < available.easy and kept.easy + 1 >= easy_below * one_more:
         found.append(

@@ -81,7 +81,7 @@ _RATES = PassRates()
     type=click.FloatRange(0, min_open=True),
     default=900.0,
     show_default=True,
-    help="Seconds that judging may wait for its turn, and for a service that does not answer.",
+    help="Seconds that programs may wait for their turn, also while a service is away.",
 )
 @fields_options
 @complaining
