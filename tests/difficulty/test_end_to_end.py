@@ -55,8 +55,8 @@ LEVELS = [1.0 + 0.25 * step for step in range(36)]
 
 @pytest.fixture(scope="module")
 def judge() -> Iterator[ChatServer]:
-    """Give a server whose judge errs by less than a point."""
-    with chat_server(noisy(0.7)) as server:
+    """Give a server whose judge is often off by a point or two."""
+    with chat_server(noisy(1.5)) as server:
         yield server
 
 
@@ -114,7 +114,7 @@ def test_selection_keeps_what_it_should(run: Path) -> None:
     kept = (run / "run" / "selected.jsonl").read_text().splitlines()
     assert len(kept) == total
     assert kept == [row for row in rows if row in kept]
-    # All problems that are hard beyond the judge's noise are there.
+    # Hard beyond the judge's noise.
     truly_hard = {f"p{index}" for index, level in enumerate(LEVELS) if level > 8.5}
     assert truly_hard <= {json.loads(row)["id"] for row in kept}
 
@@ -207,13 +207,13 @@ def test_other_work_under_the_same_name_is_refused(
     assert f"problem 'p3': {complaint}" in result.output
 
 
-def test_what_is_left_out_is_said(run: Path, tmp_path: Path, service_url: str, judge: ChatServer) -> None:
+def test_what_is_left_out_is_said(tmp_path: Path, service_url: str, judge: ChatServer) -> None:
     """Too few completions, no tests, no score, no such problem: each with its name and reason, none with a guess."""
     rows = [
         problem_row(0, 2),
         problem_row(1, 8),
         problem_row(2, 5),
-        {**problem_row(3, 5), "problem": None, "statement": "Problem 3, level 5", "tests": "[]"},
+        {**problem_row(3, 5), "problem": None, "tests": "[]"},
         problem_row(4, 5),
     ]
     problems = write_rows(tmp_path / "rated.jsonl", rows[:4])
@@ -234,13 +234,12 @@ def test_what_is_left_out_is_said(run: Path, tmp_path: Path, service_url: str, j
     assert result.exit_code == 0, result.output
     found = read_json(tmp_path / "run" / "calibration.json")
     assert [one["problem"] for one in found["problems"]] == ["p0", "p1"]
-    assert {one["problem"]: one["reason"] for one in found["left_out"]} == {
-        "p2": "3 completions, at least 4 needed",
-        "p3": "its tests cannot be used: inputs, outputs: 0 inputs, but 0 outputs",
-        "p4": "no score: never rated",
-        "p77": "not in rated.jsonl",
-    } | {"p3": found["left_out"][1]["reason"]}
-    assert "its tests cannot be used" in found["left_out"][1]["reason"]
+    assert [(one["problem"], one["reason"]) for one in found["left_out"]] == [
+        ("p2", "3 completions, at least 4 needed"),
+        ("p3", "its tests cannot be used: testtype: no tests instead of either stdin or functional"),
+        ("p4", "no score: never rated"),
+        ("p77", "not in rated.jsonl"),
+    ]
     assert "p77: not in rated.jsonl" in result.output
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+import math
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import matplotlib as mpl
+import matplotlib.ticker
 from matplotlib.figure import Figure
 
 from trainer_client.difficulty.labels import Label
@@ -24,7 +26,7 @@ SHADES = MappingProxyType({Label.EASY: "#9ecae1", Label.MEDIUM: "#4292c6", Label
 # Text upon a shade.
 ON_SHADE = MappingProxyType({Label.EASY: "#111111", Label.MEDIUM: "#ffffff", Label.HARD: "#ffffff"})
 LINE, MUTED, ALARM = "#444444", "#666666", "#b3261e"
-BINS = 24
+MOST_BINS = 30
 MARGIN = 0.3
 # A share of less has no room for its number.
 SMALL = 0.06
@@ -125,7 +127,7 @@ def _shares(axes: Axes, sides: dict[str, Counts]) -> None:
                 axes.text(
                     left + share / 2,
                     row,
-                    f"{100 * share:.0f} %\n{getattr(counts, label)}",
+                    f"{100 * share:.1f} %\n{getattr(counts, label)}",
                     ha="center",
                     va="center",
                     fontsize=9,
@@ -168,9 +170,7 @@ def _confusion(axes: Axes, calibration: Calibration) -> None:
 
 def _histogram(axes: Axes, selection: Selection) -> None:
     scores = [one.score for one in selection.problems]
-    low, high = min(scores), max(scores)
-    width = (high - low) / BINS or 0.1
-    edges = [low + width * place for place in range(BINS + 1)]
+    edges = _edges(scores, selection.boundaries)
     kept = [[one.score for one in selection.problems if one.kept and one.label is label] for label in Label]
     axes.hist(
         kept,
@@ -183,12 +183,24 @@ def _histogram(axes: Axes, selection: Selection) -> None:
     _boundary_lines(axes, selection.boundaries, scores)
     axes.set_xlabel("predicted score")
     axes.set_ylabel("problems")
+    axes.yaxis.set_major_locator(mpl.ticker.MaxNLocator(integer=True))
     share = selection.after.total / selection.before.total
     axes.set_title(
         f"{selection.after.total} of {selection.before.total} kept ({100 * share:.0f} %)", fontsize=11, pad=18
     )
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=4, frameon=False, fontsize=8)
     _plain(axes)
+
+
+def _edges(scores: Sequence[float], boundaries: Boundaries) -> list[float]:
+    """Return the edges of bins such that none has scores from both sides of a boundary."""
+    low, high = min(scores), max(scores)
+    width = (high - low) / min(MOST_BINS, math.ceil(2 * len(scores) ** 0.5)) or 0.1
+    between = boundaries.hard_from - boundaries.medium_from
+    if between > 0:
+        width = between / max(1, round(between / width))
+    first = boundaries.medium_from - width * math.ceil((boundaries.medium_from - low) / width + 1e-9)
+    return [first + width * place for place in range(math.floor((high - first) / width) + 2)]
 
 
 def _boundary_lines(axes: Axes, boundaries: Boundaries, scores: Sequence[float]) -> None:

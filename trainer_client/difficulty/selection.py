@@ -72,43 +72,62 @@ def most(available: Counts, targets: Targets) -> Counts:
     """Return the largest selection from ``available`` that meets the targets.
 
     Every hard problem is kept: one more meets both targets the better. That allows ``n`` problems in all while
-    ``hard > hard_above * n``, of which ``easy < easy_below * n``. Of selections of the same size this is the one with
-    the most medium problems: the harder of two is kept.
+    ``hard > hard_above * n``, of which ``easy < easy_below * n``. Of selections of the same size this is the one in
+    which easy and medium ones stand as they did before, as nearly as the targets allow; of two as near, the one with
+    fewer easy ones.
 
     Raises:
         TargetError: no selection of any size meets the targets.
 
     """
-    easy_below, hard_above = Fraction(targets.easy_below), Fraction(targets.hard_above)
     if available.hard == 0:
         raise TargetError(
             f"none of {available.total} problems is labelled hard, so that hard ones cannot be above "
-            f"{_percent(hard_above)}; was the calibration made for problems like these?"
+            f"{_percent(targets.hard_above)}; was the calibration made for problems like these?"
         )
-    total = available.total
-    if hard_above > 0:
-        total = min(total, _below(available.hard / hard_above))
+    total = min(available.total, _most_for_hard(available, targets))
     # Too few medium ones leave room that easy ones may not fill.
-    while _below(easy_below * total) < total - available.hard - available.medium:
+    while _easy_needed(available, total) > _easy_allowed(targets, total):
         total -= 1
-    medium = min(available.medium, total - available.hard)
-    return Counts(easy=total - available.hard - medium, medium=medium, hard=available.hard)
+    rest = total - available.hard
+    easy = 0
+    if rest:
+        alike = math.ceil(Fraction(rest * available.easy, available.easy + available.medium) - Fraction(1, 2))
+        easy = min(max(alike, _easy_needed(available, total)), _easy_allowed(targets, total))
+    return Counts(easy=easy, medium=rest - easy, hard=available.hard)
 
 
 def limits(available: Counts, kept: Counts, targets: Targets) -> list[str]:
-    """Return which targets keep ``kept`` from being larger."""
-    easy_below, hard_above = Fraction(targets.easy_below), Fraction(targets.hard_above)
+    """Return which targets keep ``kept``, the largest selection, from being larger; none where everything is kept."""
     one_more = kept.total + 1
     found = []
-    if kept.total < available.total and kept.hard <= hard_above * one_more:
+    if one_more > available.total:
+        return found
+    if one_more > _most_for_hard(available, targets):
         found.append(
-            f"the hard ones ({available.hard}) are above {_percent(hard_above)} of {kept.total} at most"
+            f"the hard ones ({available.hard}) are above {_percent(targets.hard_above)} of {kept.total} at most"
         )
-    if kept.easy < available.easy and kept.easy + 1 >= easy_below * one_more:
+    if _easy_needed(available, one_more) > _easy_allowed(targets, one_more):
         found.append(
-            f"{one_more} problems with {kept.easy + 1} easy ones are not under {_percent(easy_below)} easy"
+            f"with all {available.medium} medium ones kept, {_easy_needed(available, one_more)} easy ones of "
+            f"{one_more} would not be below {_percent(targets.easy_below)}"
         )
     return found
+
+
+def _most_for_hard(available: Counts, targets: Targets) -> int:
+    """Return the largest size of which all hard problems are more than their target share."""
+    share = Fraction(targets.hard_above)
+    return _below(available.hard / share) if share else available.total
+
+
+def _easy_needed(available: Counts, total: int) -> int:
+    """Return how many easy problems a selection of size ``total`` cannot do without."""
+    return max(0, total - available.hard - available.medium)
+
+
+def _easy_allowed(targets: Targets, total: int) -> int:
+    return _below(Fraction(targets.easy_below) * total)
 
 
 def select(
@@ -181,5 +200,5 @@ def _below(limit: Fraction) -> int:
     return math.ceil(limit) - 1
 
 
-def _percent(share: Fraction) -> str:
-    return f"{float(100 * share):g} %"
+def _percent(share: str) -> str:
+    return f"{float(100 * Fraction(share)):g} %"
