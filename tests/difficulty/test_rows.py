@@ -170,7 +170,7 @@ def test_text_that_is_no_text(tmp_path: Path) -> None:
 def test_completions_of_every_shape(tmp_path: Path) -> None:
     """Many in a row, or one a row, as texts or messages; those of one problem stay in order."""
     message = {"role": "assistant", "content": "c"}
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"id": "a", "completions": ["1", [{"role": "user", "content": "?"}, message], message]},
         {"problem_id": 5, "completion": "x"},
         {"id": "a", "output": "4"},

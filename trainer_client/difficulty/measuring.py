@@ -129,7 +129,7 @@ def _reach(urls: Sequence[str]) -> None:
         try:
             httpx.get(f"{url}/healthz", timeout=REACH_S, trust_env=False)
         except httpx.HTTPError as error:
-            reasons.append(f"{url}: {error or type(error).__name__}")
+            reasons.append(f"{url}: {str(error) or type(error).__name__}")
         else:
             return
     raise EvaluatorError(f"no service answers: {'; '.join(reasons)}")

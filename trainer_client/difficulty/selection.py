@@ -100,7 +100,7 @@ def most(available: Counts, targets: Targets) -> Counts:
 def limits(available: Counts, kept: Counts, targets: Targets) -> list[str]:
     """Return which targets keep ``kept``, the largest selection, from being larger; none where everything is kept."""
     one_more = kept.total + 1
-    found = []
+    found: list[str] = []
     if one_more > available.total:
         return found
     if one_more > _most_for_hard(available, targets):
