@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import torch
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
     from torch import Tensor
 
 
@@ -48,6 +50,37 @@ def group_advantages(
         variance = centred.square().sum(dim=1, keepdim=True) / (count - 1).clamp(min=1)
         centred = centred / (variance.sqrt() + epsilon)
     return centred.reshape(-1)
+
+
+def advantages_by_group(
+    rewards: Tensor, groups: Sequence[Hashable], *, epsilon: float = 1e-4, scale: bool = True
+) -> Tensor:
+    """Return the advantages of :func:`group_advantages` where groups may differ in size and lie mixed.
+
+    Args:
+        rewards: (B,), as there.
+        groups: B keys, equal for the completions of one prompt.
+        epsilon: as there.
+        scale: as there.
+
+    Raises:
+        ValueError: as there, or the numbers of rewards and keys differ.
+
+    """
+    if len(groups) != len(rewards):
+        raise ValueError(f"groups: {len(groups)} keys for {len(rewards)} rewards")
+    members: dict[Hashable, list[int]] = {}
+    for index, key in enumerate(groups):
+        members.setdefault(key, []).append(index)
+    size = max(map(len, members.values()), default=1)
+    # Every group is filled up with samples that count for nothing.
+    places = torch.tensor([[*found, *[-1] * (size - len(found))] for found in members.values()]).reshape(-1)
+    padded = torch.where(places >= 0, rewards.cpu()[places], torch.nan)
+    advantages = torch.zeros_like(padded[: len(rewards)])
+    advantages[places[places >= 0]] = group_advantages(padded, size, epsilon=epsilon, scale=scale)[
+        places >= 0
+    ]
+    return advantages.to(rewards.device)
 
 
 def _check(rewards: Tensor, group_size: int, epsilon: float) -> None:

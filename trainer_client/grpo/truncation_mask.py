@@ -8,6 +8,7 @@ of their group and in the number of tokens of the batch, as in the paper's formu
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -45,7 +46,7 @@ class TruncationDraw:
     """One draw; every field a bool tensor (B,) on the CPU."""
 
     truncated: Tensor
-    """|o_i| = L_max."""
+    """|o_i| = L_max, or what the trainer says."""
     non_incorrect: Tensor
     not_repeating: Tensor
     drawn: Tensor
@@ -98,6 +99,7 @@ class TruncationMask:
         self.repeat_tokens = repeat_tokens
         self.non_incorrect = NonIncorrect(non_incorrect)
         self.end_ids = frozenset(end_ids)
+        self._seed = seed
         self._generator = torch.Generator().manual_seed(seed)
 
     @property
@@ -111,22 +113,28 @@ class TruncationMask:
             raise ValueError(f"max_length must be at least 1, not {value}")
         self._max_length = value
 
-    def draw(self, completion_ids: Sequence[Sequence[int]], verdicts: Sequence[str | None]) -> TruncationDraw:
+    def draw(
+        self,
+        completion_ids: Sequence[Sequence[int]],
+        verdicts: Sequence[str | None],
+        cut_off: Sequence[bool] | None = None,
+    ) -> TruncationDraw:
         """Return which of B samples are masked, and on which conditions.
 
         Args:
             completion_ids: B completions, without prompt and padding.
             verdicts: of the service, in the same order; ``IE`` or None where nobody could judge, which is never
                 eligible.
+            cut_off: which were cut off, where the trainer knows it; it then decides instead of the length.
 
         Raises:
-            ValueError: lengths differ, a completion is longer than ``max_length``, or a verdict is none of a
-                submission's.
+            ValueError: lengths differ, a completion is longer than ``max_length`` (without ``cut_off``), or a
+                verdict is none of a submission's.
 
         """
-        if len(completion_ids) != len(verdicts):
-            raise ValueError(f"{len(completion_ids)} completion_ids, but {len(verdicts)} verdicts")
-        truncated = _bools(self._truncated(ids) for ids in completion_ids)
+        if not len(completion_ids) == len(verdicts) == len(verdicts if cut_off is None else cut_off):
+            raise ValueError("completion_ids, verdicts and cut_off must have the same length")
+        truncated = _bools(map(self._truncated, completion_ids) if cut_off is None else cut_off)
         non_incorrect = _bools(self._non_incorrect(verdict) for verdict in verdicts)
         not_repeating = _bools(not tail_repeats(ids, self.repeat_tokens) for ids in completion_ids)
         drawn = torch.rand(len(verdicts), generator=self._generator, dtype=torch.float64) < self.rho
@@ -139,6 +147,15 @@ class TruncationMask:
             eligible=eligible,
             masked=eligible & drawn,
         )
+
+    def reseed(self, *numbers: int) -> None:
+        """Start the generator anew from the seed and ``numbers``, such as step and rank.
+
+        For trainers whose checkpoints have no place for :meth:`state_dict`: a resumed run knows its step.
+        """
+        # Hashed, because the generator's own seeding uses 32 bits and would take many of these for the same.
+        digest = hashlib.sha256(repr((self._seed, *numbers)).encode()).digest()
+        self._generator.manual_seed(int.from_bytes(digest[:4]))
 
     def state_dict(self) -> dict[str, Any]:
         """Return the state of the generator, for a checkpoint: a tensor of bytes, loadable with weights_only."""
