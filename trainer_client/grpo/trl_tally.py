@@ -26,12 +26,11 @@ class Rollout:
         return [plain[start : start + size] for start in range(0, len(plain), size)]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Tally:
-    """Counts verdicts; its accuracy can be taken once."""
+    """Counts the verdicts of an evaluation."""
 
     counts: Counter[str | None] = field(default_factory=Counter)
-    taken: bool = False
 
     def add(self, verdicts: Sequence[str | None]) -> None:
         """Count the verdicts of a batch."""
@@ -53,10 +52,3 @@ class Tally:
         if not total:
             return {}
         return {"heldout/accuracy": self.accuracy, "heldout/unscorable": 1 - self.judged / total}
-
-    def take(self) -> float | None:
-        """Return the accuracy the first time that it is asked for after an evaluation; else None."""
-        if self.taken or not self.judged:
-            return None
-        self.taken = True
-        return self.accuracy

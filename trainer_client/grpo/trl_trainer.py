@@ -51,6 +51,9 @@ class MicroCoderGRPOTrainer(GRPOTrainer):
     samples), and per evaluation ``heldout/accuracy`` (accepted by judged) and ``heldout/unscorable``.
     """
 
+    temperature: float
+    max_completion_length: int
+
     def __init__(
         self,
         *args: Any,
@@ -84,16 +87,21 @@ class MicroCoderGRPOTrainer(GRPOTrainer):
             if name in (self.args.generation_kwargs or {}):
                 raise ValueError(f"generation_kwargs: {name} is set by the schedule")
         if mask is not None and self.args.mask_truncated_completions:
-            raise ValueError("mask_truncated_completions leaves out every truncated completion; use it or `mask`")
+            raise ValueError(
+                "mask_truncated_completions leaves out every truncated completion; use it or `mask`"
+            )
         self.schedule = schedule or StagedSchedule([Stage(0, self.temperature, self.max_completion_length)])
         self.mask = mask
         self.metric = metric
         self.monitor = monitor or HealthMonitor()
         self._on_warning = on_warning
         self._evaluation_temperature = evaluation_temperature
-        self._ends = frozenset({*self.eos_token_ids, self._tokenizer.pad_token_id})
+        # TRL 1.14 knows the tokenizer's end token only.
+        ends = getattr(self, "eos_token_ids", [self._tokenizer.eos_token_id])
+        self._ends = frozenset({*ends, self._tokenizer.pad_token_id})
         self._rollout = Rollout((), ())
         self._tally = Tally()
+        self._accuracy: float | None = None
         self._train_sampler: Any = None
         base = self.model.get_base_model() if hasattr(self.model, "get_base_model") else self.model
         self._head = LogProbHead(
@@ -194,7 +202,9 @@ class MicroCoderGRPOTrainer(GRPOTrainer):
         self._note("max_completion_length", self.max_completion_length)
         if not self.accelerator.is_main_process:
             return
-        self._note("diversity", diversity(self._rollout.groups(self.num_generations, self._ends), self.metric))
+        self._note(
+            "diversity", diversity(self._rollout.groups(self.num_generations, self._ends), self.metric)
+        )
         figures = StepFigures(
             step=self._step // self._micro_steps_per_rollout,
             diversity=self._latest("diversity"),
@@ -203,12 +213,13 @@ class MicroCoderGRPOTrainer(GRPOTrainer):
             mean_length=self._latest("completions/mean_length"),
             zero_std_share=self._latest("frac_reward_zero_std"),
             reward=self._latest("reward"),
-            accuracy=self._tally.take(),
+            accuracy=self._accuracy,
             temperature=self.temperature,
             kl_weight=self.beta,
             clip_low=self.epsilon_low,
             clip_high=self.epsilon_high,
         )
+        self._accuracy = None
         for warning in self.monitor.observe(figures):
             self._on_warning(warning)
 
@@ -216,6 +227,7 @@ class MicroCoderGRPOTrainer(GRPOTrainer):
         """Evaluate as TRL does, and measure the accuracy."""
         self._tally = Tally()
         metrics: dict[str, float] = super().evaluate(*args, **kwargs)
+        self._accuracy = self._tally.accuracy if self._tally.judged else None
         return metrics
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
@@ -233,19 +245,20 @@ class MicroCoderGRPOTrainer(GRPOTrainer):
         super()._save_checkpoint(model, trial)
         if self.args.should_save:
             folder = Path(self._get_output_dir(trial=trial)) / f"checkpoint-{self.state.global_step}"
-            save_state(folder, mask=self.mask, monitor=self.monitor)
+            save_state(folder, self.mask, self.monitor, self._accuracy)
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
         super()._load_optimizer_and_scheduler(checkpoint)
         if checkpoint is None:
             return
-        load_state(Path(checkpoint), mask=self.mask, monitor=self.monitor)
+        self._accuracy = load_state(Path(checkpoint), self.mask, self.monitor)
         # TRL counts from 0 again, which would put stages and the parts of a rollout at other steps.
         self._step = self.state.global_step * self.args.gradient_accumulation_steps
         if self._step % self._micro_steps_per_rollout:
+            updates = self._micro_steps_per_rollout // self.args.gradient_accumulation_steps
             raise ValueError(
-                f"{checkpoint}: was taken within a rollout, whose completions are lost; exact resuming needs "
-                f"save_steps to be a multiple of {self._micro_steps_per_rollout // self.args.gradient_accumulation_steps}"
+                f"{checkpoint}: was taken within a rollout, whose completions are lost; make save_steps a multiple "
+                f"of the {updates} updates of a rollout"
             )
         self._shuffle_as_before()
 

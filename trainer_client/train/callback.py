@@ -12,7 +12,7 @@ from transformers import TrainerCallback
 from trainer_client.outcome import VERDICTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from trainer_client.grpo.monitor import HealthWarning
     from trainer_client.train.record import Record
@@ -60,7 +60,7 @@ class RecordCallback(TrainerCallback):
         self._started_s = time.monotonic()
         self._step = 0
 
-    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **_: Any) -> None:  # noqa: ARG002 -- transformers' signature
+    def on_log(self, _: Any, state: Any, __: Any, logs: dict[str, Any] | None = None, **___: Any) -> None:
         """Write a line for a step or an evaluation."""
         logs = logs or {}
         self._step = state.global_step // self._updates
@@ -98,12 +98,6 @@ def _named(logs: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
 
 def _number(value: Any) -> float | None:
     return None if value is None else float(value)
-
-
-def quiet(remove: Callable[[Any], Any], *callbacks: Any) -> None:
-    """Take transformers' own printing away: it would repeat every figure as Python's text of a dictionary."""
-    for one in callbacks:
-        remove(one)
 
 
 def _say(text: str) -> None:

@@ -23,10 +23,20 @@ FAILED, INTERRUPTED = 2, 130
 )
 @click.argument("config_file", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="CONFIG")
 @click.option("--check", is_flag=True, help="Only say whether the configuration will do; needs no GPU.")
-@click.option("--processes", type=click.IntRange(1), default=1, show_default=True, help="With --check: processes of the run.")
+@click.option(
+    "--processes",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="With --check: processes of the run.",
+)
 @click.option("--offline", is_flag=True, help="With --check: do not ask the service.")
 @click.option("--resume", is_flag=True, help="Go on from the latest checkpoint in the run's folder.")
-@click.option("--output", type=click.Path(file_okay=False, path_type=Path), help="The run's folder, instead of run.output.")
+@click.option(
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The run's folder, instead of run.output.",
+)
 @click.option("--url", multiple=True, help="The service, instead of evaluator.urls; repeat it for several.")
 @click.option("--seed", type=click.IntRange(0), help="Instead of run.seed.")
 def train(  # noqa: PLR0913 -- one parameter per flag
@@ -62,7 +72,9 @@ def train(  # noqa: PLR0913 -- one parameter per flag
     except KeyboardInterrupt:
         click.echo("microcoder train: interrupted; --resume goes on from the latest checkpoint", err=True)
         sys.exit(INTERRUPTED)
-    click.echo(f"log {outcome.log}, model {outcome.model}, curves {outcome.curves or 'not drawn: no matplotlib'}")
+    click.echo(
+        f"log {outcome.log}, model {outcome.model}, curves {outcome.curves or 'not drawn: no matplotlib'}"
+    )
 
 
 def _changed(

@@ -158,7 +158,9 @@ class RolloutSection(Section):
             ValueError: they are not in order, or a ramp.
 
         """
-        return StagedSchedule([Stage(one.step, one.temperature, one.max_completion_length) for one in self.stages])
+        return StagedSchedule(
+            [Stage(one.step, one.temperature, one.max_completion_length) for one in self.stages]
+        )
 
     @property
     def longest_completion(self) -> int:
@@ -209,7 +211,7 @@ class RunSection(Section):
     """Train without a GPU."""
     deepspeed: InputFile | None = None
     """DeepSpeed's configuration; FSDP is configured by ``accelerate launch``."""
-    trl: dict[str, Any] = {}
+    trl: dict[str, Any] = Field(default_factory=dict)
     """Further fields of TRL's GRPOConfig that no other section sets."""
 
 
@@ -231,7 +233,7 @@ class TrainConfig(Section):
             raise ValueError("evaluation: needs data.heldout")
         if self.rollout.prompts % self.prompts_per_update:
             raise ValueError(
-                f"update.prompts: {self.prompts_per_update} does not divide the {self.rollout.prompts} of rollout.prompts"
+                f"update.prompts: {self.prompts_per_update} does not divide rollout.prompts ({self.rollout.prompts})"
             )
         if self.run.cpu and (self.update.bf16 or self.rollout.vllm is not None):
             raise ValueError("run.cpu: needs update.bf16: false, and no rollout.vllm")

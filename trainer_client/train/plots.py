@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from trainer_client.train.errors import MissingError
@@ -92,7 +93,14 @@ def _draw(axis: Any, panel: Panel, records: Sequence[Sequence[Line]], colour: st
         if len(series) == 1 and window > 1:
             axis.plot(steps, mean, color=colour, linewidth=0.6, alpha=0.35)
     if len(series) > 1:
-        axis.fill_between(steps, [min(row) for row in rows], [max(row) for row in rows], color=colour, alpha=0.13, linewidth=0)
+        axis.fill_between(
+            steps,
+            [min(row) for row in rows],
+            [max(row) for row in rows],
+            color=colour,
+            alpha=0.13,
+            linewidth=0,
+        )
     return True
 
 
@@ -112,7 +120,7 @@ def _dress(axis: Any, panel: Panel, *, drawn: bool) -> None:
     for side in ("top", "right"):
         axis.spines[side].set_visible(False)
     if panel.share:
-        low, high = axis.get_ylim() if drawn else (0.0, 1.0)
+        _, high = axis.get_ylim() if drawn else (0.0, 1.0)
         axis.set_ylim(0, 1.02 if high > 0.3 else max(high, 0.01))  # noqa: PLR2004 -- small shares stay visible
     else:
         axis.set_ylim(bottom=0)
@@ -124,7 +132,7 @@ def _mark_stages(axes: Any, runs: Mapping[str, Sequence[Sequence[Line]]]) -> Non
     """Draw a line where a run's temperature or maximum length jumps."""
     for (_, records), colour in zip(runs.items(), COLOURS, strict=False):
         lines = [line for line in records[0] if line["kind"] == "step"] if records else []
-        for before, after in zip(lines, lines[1:], strict=False):
+        for before, after in pairwise(lines):
             if (before["temperature"], before["max_completion_length"]) != (
                 after["temperature"],
                 after["max_completion_length"],

@@ -63,7 +63,9 @@ def _example(row: dict[str, Any], default_id: str, section: DataSection) -> Exam
     prefix = row.get("prefix") or ""
     if not isinstance(prefix, str):
         raise ProblemError("prefix: not text")
-    identity = next((row[name] for name in ("id", "question_id", "task_id") if row.get(name) is not None), default_id)
+    identity = next(
+        (row[name] for name in ("id", "question_id", "task_id") if row.get(name) is not None), default_id
+    )
     return Example(
         id=str(identity),
         prompt=_prompt(prompt, section),

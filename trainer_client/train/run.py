@@ -143,7 +143,9 @@ def _mask(config: TrainConfig) -> TruncationMask | None:
 def _length(tokenizer: Any, prompt: str | list[dict[str, str]]) -> int:
     if isinstance(prompt, str):
         return len(tokenizer(prompt)["input_ids"])
-    return len(tokenizer.apply_chat_template(prompt, add_generation_prompt=True, return_dict=True)["input_ids"])
+    return len(
+        tokenizer.apply_chat_template(prompt, add_generation_prompt=True, return_dict=True)["input_ids"]
+    )
 
 
 def _checkpoint(output: Path, *, resume: bool) -> Path | None:
@@ -155,7 +157,9 @@ def _checkpoint(output: Path, *, resume: bool) -> Path | None:
     """
     if not resume:
         if (output / record.NAME).exists():
-            raise RunError(f"{output}: holds a run; go on with --resume, or choose another folder (run.output)")
+            raise RunError(
+                f"{output}: holds a run; go on with --resume, or choose another folder (run.output)"
+            )
         return None
     complete = [path.parent for path in output.glob(f"checkpoint-*/{STATE_NAME}")]
     if not complete:

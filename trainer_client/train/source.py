@@ -39,7 +39,9 @@ def load_config(path: Path) -> TrainConfig:
         return TrainConfig.model_validate(values, context={"folder": path.parent})
     except ValidationError as error:
         faults = error.errors(include_url=False, include_context=False, include_input=False)
-        lines = [f"{path}{_line(root, fault['loc'])}{_worded(fault['loc'], fault['msg'])}" for fault in faults]
+        lines = [
+            f"{path}{_line(root, fault['loc'])}{_worded(fault['loc'], fault['msg'])}" for fault in faults
+        ]
         raise ConfigError("\n".join(lines)) from error
 
 
