@@ -48,7 +48,12 @@ def test_a_short_configuration_is_that_of_the_paper(tmp_path: Path) -> None:
     config = load_config(written(tmp_path, TEXT))
     assert config.data.train == tmp_path / "problems.jsonl"
     algorithm = config.algorithm
-    assert (algorithm.name, algorithm.clip_low, algorithm.clip_high, algorithm.kl) == ("microcoder", 0.2, 0.28, 0)
+    assert (algorithm.name, algorithm.clip_low, algorithm.clip_high, algorithm.kl) == (
+        "microcoder",
+        0.2,
+        0.28,
+        0,
+    )
     assert algorithm.truncation_mask is not None
     assert (algorithm.truncation_mask.rho, algorithm.truncation_mask.repeat_tokens) == (0.3, 128)
     assert (config.prompts_per_update, config.updates_per_step) == (64, 1)
@@ -88,18 +93,32 @@ def test_single_settings_of_an_algorithm_can_differ(tmp_path: Path) -> None:
         pytest.param("problems.jsonl", "none.jsonl", ":3: data.train: there is no file", id="no data"),
         pytest.param("http://judge:8000", "judge:8000", ":5: evaluator.urls.0: ", id="no URL"),
         pytest.param(
-            "    - {step: 0", "    - {step: 5", ":6: rollout: stages: the first stage must begin at step 0", id="stages"
+            "    - {step: 0",
+            "    - {step: 5",
+            ":6: rollout: stages: the first stage must begin at step 0",
+            id="stages",
         ),
         pytest.param("name: Qwen/Qwen3-4B", "", "give exactly one of `name` and `random`", id="no model"),
-        pytest.param("run:\n", "algorithm: {name: ppo}\nrun:\n", ":10: algorithm.name: ", id="no such algorithm"),
         pytest.param(
-            "run:\n", "algorithm: {name: dapo, truncation_mask: {}}\nrun:\n", "exclude each other", id="two masks"
+            "run:\n", "algorithm: {name: ppo}\nrun:\n", ":10: algorithm.name: ", id="no such algorithm"
         ),
-        pytest.param("run:\n", "update: {prompts: 48}\nrun:\n", "update.prompts: 48 does not divide", id="batches"),
+        pytest.param(
+            "run:\n",
+            "algorithm: {name: dapo, truncation_mask: {}}\nrun:\n",
+            "exclude each other",
+            id="two masks",
+        ),
+        pytest.param(
+            "run:\n", "update: {prompts: 48}\nrun:\n", "update.prompts: 48 does not divide", id="batches"
+        ),
         pytest.param("run:\n", "evaluation: {every: 5}\nrun:\n", "needs data.heldout", id="nothing held out"),
-        pytest.param("run:\n", "run:\n  cpu: true\n", "run.cpu: needs update.bf16: false", id="bf16 on a CPU"),
+        pytest.param(
+            "run:\n", "run:\n  cpu: true\n", "run.cpu: needs update.bf16: false", id="bf16 on a CPU"
+        ),
         pytest.param("run:\n", "run:\n  steps: 7\n", ":13: steps: stands twice", id="twice"),
-        pytest.param("prompts: 64", "prompts: 64\n  diversity: entropy", "'entropy' is none of", id="no metric"),
+        pytest.param(
+            "prompts: 64", "prompts: 64\n  diversity: entropy", "'entropy' is none of", id="no metric"
+        ),
         pytest.param("rollout:", "rollout: [", "no YAML", id="no YAML"),
     ],
 )

@@ -74,7 +74,9 @@ def test_parquet_is_read_as_json_lines_are(tmp_path: Path) -> None:
         pytest.param([{"prompt": "p"}], ":1: problem: is missing", id="no problem"),
         pytest.param([{"problem": TEXT}], ":1: prompt: neither text nor chat messages", id="no prompt"),
         pytest.param([ROW | {"prompt": [{"role": "user"}]}], ":1: prompt: neither", id="no message"),
-        pytest.param([ROW | {"problem": {"mode": "stdio", "tests": []}}], ":1: problem: stdio.tests", id="no tests"),
+        pytest.param(
+            [ROW | {"problem": {"mode": "stdio", "tests": []}}], ":1: problem: stdio.tests", id="no tests"
+        ),
         pytest.param([ROW | {"problem": "{"}], ":1: problem: not JSON", id="no JSON"),
         pytest.param([ROW | {"prefix": 3}], ":1: prefix: not text", id="prefix"),
         pytest.param([[ROW]], ":1: must be an object", id="no object"),
@@ -110,5 +112,5 @@ def test_nothing_held_out_is_trained_on(tmp_path: Path) -> None:
     for same in (other | {"id": "sum"}, ROW | {"id": "renamed"}):
         with pytest.raises(ConfigError, match="is also in"):
             examples_of(config_of(train, lines(tmp_path / "bad.jsonl", same)))
-    with pytest.raises(ConfigError, match="1 problems, fewer than the 2 of rollout.prompts"):
+    with pytest.raises(ConfigError, match=r"1 problems, fewer than the 2 of rollout\.prompts"):
         examples_of(config_of(train, lines(tmp_path / "good.jsonl", other), prompts=2))

@@ -267,7 +267,10 @@ class MicroCoderGRPOTrainer(GRPOTrainer):
         sampler = self._train_sampler
         if sampler is None or not self.shuffle_dataset:
             return
-        micro_steps = len(sampler) // (self.accelerator.num_processes * self.args.per_device_train_batch_size)
+        # The loader hands over whole rollouts; each is repeated for the passes that learn from it.
+        micro_steps = len(sampler) // (
+            self.accelerator.num_processes * self._train_batch_size * self.args.steps_per_generation
+        )
         updates = max(1, -(-micro_steps // self.args.gradient_accumulation_steps))
         for _ in range(self.state.global_step // updates):
             torch.randperm(sampler.num_samples, generator=sampler.generator)

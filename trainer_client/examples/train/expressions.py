@@ -1,6 +1,6 @@
 """The problems of ``cpu.yaml``: to finish ``return a`` as the prompt says, with one of three operators and a variable.
 
-``python -m trainer_client.examples.train.expressions`` writes them beside this file. A quarter is held out: operators
+``python -m trainer_client.examples.train.expressions`` writes them beside this file. One in six is held out: operators
 and variables that occur in training, in pairs that do not.
 """
 
@@ -15,9 +15,9 @@ from types import MappingProxyType
 from trainer_client import CallCase, CallProblem, problem_text
 
 OPERATORS = MappingProxyType({"plus": ("+", add), "minus": ("-", sub), "times": ("*", mul)})
-VARIABLES = "abcd"
+VARIABLES = "abc"
 ARGUMENTS = ((5, 3), (2, 7), (10, 4))
-HELD_OUT_EVERY = 4
+HELD_OUT_EVERY = 6
 
 
 def rows() -> list[dict[str, object]]:
@@ -40,7 +40,7 @@ def rows() -> list[dict[str, object]]:
 
 
 def held_out(index: int) -> bool:
-    """Whether row ``index`` of :func:`rows` is held out: a quarter, of any pair of variables one operator at most."""
+    """Whether row ``index`` of :func:`rows` is held out: one in six, of any pair of variables one operator at most."""
     operator, pair = divmod(index, len(VARIABLES) * (len(VARIABLES) - 1))
     return (operator + pair) % HELD_OUT_EVERY == 0
 
