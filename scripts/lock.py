@@ -11,7 +11,7 @@ TARGETS = {
         *("--extra", "service", "--extra", "audit", "--extra", "parquet", "--extra", "difficulty", "--extra", "dev"),
         "pyproject.toml",
     ],
-    "trainers": ["--extra", "service", "--extra", "dev", "--extra", "trl", "pyproject.toml"],
+    "trainers": ["--extra", "service", "--extra", "dev", "--extra", "train", "pyproject.toml"],
     "programs": ["requirements/programs.in"],
     "build": ["requirements/build.in"],
 }
