@@ -8,7 +8,18 @@ ROOT = Path(__file__).parent.parent
 TARGETS = {
     "service": ["--extra", "service", "--extra", "audit", "pyproject.toml"],
     "dev": [
-        *("--extra", "service", "--extra", "audit", "--extra", "parquet", "--extra", "difficulty", "--extra", "dev"),
+        *(
+            "--extra",
+            "service",
+            "--extra",
+            "audit",
+            "--extra",
+            "parquet",
+            "--extra",
+            "difficulty",
+            "--extra",
+            "dev",
+        ),
         "pyproject.toml",
     ],
     "trainers": ["--extra", "service", "--extra", "dev", "--extra", "train", "pyproject.toml"],
