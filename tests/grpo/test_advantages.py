@@ -7,7 +7,7 @@ import statistics
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("torch", reason="advantages are tensors")
@@ -32,6 +32,7 @@ def straightforward(rewards: Sequence[float], epsilon: float, *, scale: bool) ->
     return [0.0 if math.isnan(reward) else (reward - mean) / divisor for reward in rewards]
 
 
+@settings(deadline=None)
 @given(
     groups=st.integers(1, 8).flatmap(
         lambda size: st.lists(st.lists(REWARD, min_size=size, max_size=size), min_size=1, max_size=5)
@@ -54,6 +55,7 @@ def test_one_that_nobody_could_judge_is_out_of_mean_and_deviation() -> None:
     assert as_wrong.tolist() == pytest.approx([1.5, -0.5, -0.5, -0.5], abs=1e-3)
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(0, 1, width=32), min_size=2, max_size=7), st.integers(0, 7))
 def test_the_others_get_what_a_group_without_it_gets(rewards: list[float], place: int) -> None:
     place = min(place, len(rewards))
@@ -101,6 +103,7 @@ def test_bad_input_is_refused(rewards: torch.Tensor, size: int, epsilon: float, 
         group_advantages(rewards, size, epsilon=epsilon)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 3), REWARD), max_size=16), st.booleans())
 def test_groups_may_lie_mixed_and_differ_in_size(samples: list[tuple[int, float]], scale: bool) -> None:  # noqa: FBT001
     rewards = torch.tensor([reward for _, reward in samples], dtype=torch.float64)

@@ -9,7 +9,7 @@ from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trainer_client.grpo.diversity import (
@@ -84,17 +84,20 @@ def mean_of_pairs(
     return math.fsum(distances) / len(distances)
 
 
+@settings(deadline=None)
 @given(GROUPS)
 def test_bigram_jaccard_agrees_with_counting(group: list[list[int]]) -> None:
     assert bigram_jaccard(group) == pytest.approx(mean_of_pairs(straightforward_jaccard, group))
 
 
 @needs_rapidfuzz
+@settings(deadline=None)
 @given(GROUPS)
 def test_edit_distance_agrees_with_the_full_table(group: list[list[int]]) -> None:
     assert edit_distance(group) == pytest.approx(mean_of_pairs(straightforward_edit, group))
 
 
+@settings(deadline=None)
 @given(GROUPS)
 def test_self_bleu_agrees_with_fractions(group: list[list[int]]) -> None:
     expected = [
@@ -118,6 +121,7 @@ def test_completions_that_share_no_token_are_wholly_unlike(name: str, size: int)
 
 
 @pytest.mark.parametrize("name", NAMES)
+@settings(deadline=None)
 @given(group=GROUPS, seed=st.randoms())
 def test_the_order_of_completions_and_the_names_of_tokens_do_not_matter(
     name: str, group: list[list[int]], seed: object

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("torch", reason="log-probabilities are tensors")
@@ -23,6 +23,7 @@ def made(seed: int, vocabulary: int = 7) -> tuple[torch.Tensor, torch.Tensor]:
     return logits, torch.randint(vocabulary, (3, 5), generator=generator)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 2**20), TEMPERATURES)
 def test_agrees_with_plain_loops(seed: int, temperature: float) -> None:
     logits, ids = made(seed)
@@ -34,6 +35,7 @@ def test_agrees_with_plain_loops(seed: int, temperature: float) -> None:
             assert result[row, place].item() == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 2**20), TEMPERATURES)
 def test_agrees_with_log_softmax_of_divided_logits(seed: int, temperature: float) -> None:
     logits, ids = made(seed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("torch", reason="the objective is a tensor")
@@ -52,6 +52,7 @@ def figures(result: ClippedLoss) -> tuple[float, float, float]:
     return result.loss.item(), result.clipped_low.item(), result.clipped_high.item()
 
 
+@settings(deadline=None)
 @given(st.integers(0, 2**20), st.sampled_from([0.1, 0.2, 1.0]), st.sampled_from([0.2, 0.28, 0.5]))
 def test_agrees_with_plain_loops(seed: int, low: float, high: float) -> None:
     new, old, advantages, mask = made(seed)
@@ -59,6 +60,7 @@ def test_agrees_with_plain_loops(seed: int, low: float, high: float) -> None:
     assert figures(result) == pytest.approx(straightforward(new, old, advantages, mask, low, high), rel=1e-9)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 2**20))
 def test_advantages_may_be_given_per_token(seed: int) -> None:
     new, old, advantages, mask = made(seed)
@@ -121,6 +123,7 @@ def test_a_masked_sample_adds_nothing_and_stays_in_the_number_of_tokens() -> Non
     assert torch.equal(gradient[others], before[others])
 
 
+@settings(deadline=None)
 @given(st.integers(0, 2**20), st.integers(1, ROWS - 1))
 def test_parts_of_a_batch_add_up_to_the_whole(seed: int, cut: int) -> None:
     new, old, advantages, mask = made(seed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trainer_client.grpo.repeats import tail_repeats
@@ -15,11 +15,13 @@ def straightforward(ids: list[int], m: int) -> bool:
     return all(ids[len(ids) - 1 - back] == ids[len(ids) - 1 - back - m] for back in range(m))
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 1), max_size=16), st.integers(1, 6))
 def test_agrees_with_token_by_token(ids: list[int], m: int) -> None:
     assert tail_repeats(ids, m) == straightforward(ids, m)
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(), max_size=9), st.lists(st.integers(), min_size=1, max_size=9))
 def test_a_block_written_twice_at_the_end_repeats(before: list[int], block: list[int]) -> None:
     assert tail_repeats([*before, *block, *block], len(block))
