@@ -100,12 +100,15 @@ def scored(lossy: str) -> list[list[Sample]]:
         Sample(text, 40 + place, place // 4, ids, status) for place, (text, ids, status) in enumerate(texts)
     ]
 
+    async def score(sample: Any) -> float:
+        return await reward.sample(ARGS, sample)
+
     async def main() -> list[float]:
-        reward = SlimeReward(lossy, first_backoff_s=0.01)
-        rewards = await asyncio.gather(*(reward.sample(ARGS, one) for one in samples))
+        rewards = await asyncio.gather(*map(score, samples))
         await reward.aclose()
         return list(rewards)
 
+    reward = SlimeReward(lossy, first_backoff_s=0.01)
     for sample, value in zip(samples, asyncio.run(main()), strict=True):
         sample.reward = value
     return [samples[:4], samples[4:]]

@@ -131,7 +131,7 @@ def _stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
                 monkeypatch.setitem(sys.modules, name, ModuleType(name))
     for name in ("verl_trainer", "verl_loss"):
         monkeypatch.delitem(sys.modules, f"trainer_client.grpo.{name}", raising=False)
-    modules: dict[str, Any] = sys.modules  # type: ignore[assignment]
+    modules: dict[str, Any] = dict(sys.modules)
     modules["tensordict"].TensorDict = lambda fields, batch_size: fields if batch_size else {}
     modules[TRAINERS].PPOTrainerSync = StandInTrainer
     for path, method in ((TRAINERS, "register_trainer"), (LOSSES, "register_policy_loss")):
