@@ -22,6 +22,17 @@ ALLOWED = {
 STDLIB_ONLY = ("comparators", "sandbox/harness", "sandbox/container")
 # Adapters that need not subclass what their trainer brings.
 ADAPTERS = ("trl", "verl", "openrlhf", "openrlhf_server", "slime", "ms_swift", "verifiers", "nemo_gym")
+# Parts of MicroCoder-GRPO that need no tensors, and are of use where there is no torch.
+PURE_GRPO = (
+    "repeats",
+    "diversity",
+    "temperature",
+    "schedule",
+    "insights",
+    "health",
+    "health_checks",
+    "monitor",
+)
 TRAINERS = ["torch", "trl", "verl", "openrlhf", "slime", "swift", "verifiers", "nemo_gym", "ray", "fastapi"]
 OURS = {*PACKAGES, "benchmarks", "tests", "deploy"}
 
@@ -144,6 +155,10 @@ def test_exports_exist(package: str) -> None:
             "trainer_client.difficulty.cli",
             ["openai", "scipy", "matplotlib", "numpy", "jinja2", "tqdm", "fastapi"],
         ),
+        *(
+            (f"trainer_client.grpo.{name}", [*TRAINERS, "numpy", "matplotlib", "rapidfuzz"])
+            for name in PURE_GRPO
+        ),
         ("service", ["pydantic", "fastapi", "sandbox", "comparators"]),
         ("service.plain_pickle", ["pydantic", "fastapi", "sandbox", "comparators"]),
         ("comparators", ["pydantic", "numpy", "service", "sandbox"]),
@@ -214,6 +229,16 @@ def test_nothing_is_unpickled() -> None:
     """No module of ours imports pickle or its kin."""
     for name, path in MODULES.items():
         assert not _imports(path, deferred=True) & {"pickle", "shelve", "dill", "cloudpickle"}, name
+
+
+@pytest.mark.parametrize("trainer", ["trl", "verl", "slime"])
+def test_formulas_of_grpo_know_no_trainer(trainer: str) -> None:
+    """What a trainer needs of its own is in modules of its name; the formulas import none of them."""
+    for name, path in MODULES.items():
+        if name.startswith("trainer_client.grpo.") and not name.startswith(f"trainer_client.grpo.{trainer}_"):
+            for imported in _imports(path, deferred=True):
+                assert imported.partition(".")[0] != trainer, f"{name} -> {imported}"
+                assert not imported.startswith(f"trainer_client.grpo.{trainer}_"), f"{name} -> {imported}"
 
 
 def test_languages_are_data() -> None:
