@@ -192,6 +192,7 @@ def test_the_difficulty_filter_is_a_library_below_its_commands() -> None:
         "click": {f"{package}.cli", f"{package}.commands"},
         "tqdm": {f"{package}.commands"},
         "openai": {f"{package}.rater"},
+        "numpy": {f"{package}.calibration"},
         "scipy": {f"{package}.calibration"},
         "matplotlib": {f"{package}.plots", f"{package}.page"},
         "jinja2": {f"{package}.page"},

@@ -6,6 +6,10 @@ The problems' true difficulty is known, and so is the pass rate of the completio
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -179,6 +183,42 @@ def test_only_what_lacks_is_judged(run: Path, tmp_path: Path, service_url: str) 
     assert read_json(tmp_path / "run" / "calibration.json") == read_json(run / "run" / "calibration.json")
 
 
+def test_interrupted_while_judging(run: Path, tmp_path: Path, service_url: str) -> None:
+    """Ctrl-C keeps the verdicts that came; the same command asks for the others only."""
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "prediction.json").write_bytes((run / "run" / "prediction.json").read_bytes())
+    busy = "```python\nimport time\nend = time.process_time() + 0.06\nwhile time.process_time() < end: pass\n{rest}\n```"
+    rows = [
+        {
+            "id": f"p{i}",
+            "completions": [busy.format(rest=f"print(int(input()) + {i}) # {n}") for n in range(5)],
+        }
+        for i in range(0, 36, 3)
+    ]
+    completions = write_rows(tmp_path / "completions.jsonl", rows)
+    arguments = [tmp_path / "run", run / "problems.jsonl", completions, "--service", service_url]
+    journal = tmp_path / "run" / "verdicts.jsonl"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "trainer_client.difficulty", "calibrate", *map(str, arguments)],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not journal.exists() or journal.read_bytes().count(b"\n") < 3:
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, complaint = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in complaint
+    kept = journal.read_text()
+    assert 2 <= len(kept.splitlines()) - 1 < 24
+    assert command("calibrate", *arguments).exit_code == 0
+    assert journal.read_text().startswith(kept)
+    lines = [json.loads(line) for line in journal.read_text().splitlines()[1:]]
+    assert len({(line["problem"], line["index"]) for line in lines}) == len(lines) == 24
+    assert {line["verdict"] for line in lines} == {"AC"}
+
+
 @pytest.mark.parametrize(
     ("changed", "complaint"), [("completion", "completion 0 differ"), ("tests", "its tests differ")]
 )
@@ -236,7 +276,7 @@ def test_what_is_left_out_is_said(tmp_path: Path, service_url: str, judge: ChatS
     assert [one["problem"] for one in found["problems"]] == ["p0", "p1"]
     assert [(one["problem"], one["reason"]) for one in found["left_out"]] == [
         ("p2", "3 completions, at least 4 needed"),
-        ("p3", "its tests cannot be used: testtype: no tests instead of either stdin or functional"),
+        ("p3", "its tests cannot be used: inputs, outputs: no tests; nothing tested is never a pass"),
         ("p4", "no score: never rated"),
         ("p77", "not in rated.jsonl"),
     ]

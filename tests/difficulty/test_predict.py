@@ -350,12 +350,14 @@ def test_more_ratings_bring_scores_nearer_to_the_truth(
     ("flags", "complaint"),
     [
         (("--temperature", 0), "3 ratings at temperature 0 are one rating"),
-        (("--temperature", 3), "temperature"),
-        (("--ratings", 0), "ratings"),
+        (("--temperature", 3), "--temperature"),
+        (("--ratings", 0), "--ratings"),
         (("--extra-body", "[1]"), "--extra-body: not a JSON object"),
         (("--extra-body", "{"), "--extra-body: not JSON"),
         (("--concurrency", 0), "--concurrency"),
         (("--timeout-s", -1), "--timeout-s"),
+        (("--url", "judge:8001"), "--url: 'judge:8001' is no URL of an API"),
+        (("--model", ""), "--model"),
     ],
 )
 def test_bad_settings_are_named(
@@ -386,3 +388,25 @@ def test_bad_rows_are_named(
     result = predict(serve(honest), write_rows(tmp_path / "problems.jsonl", rows))
     assert result.exit_code == 2
     assert complaint in result.output
+
+
+def test_text_that_utf_8_cannot_write(tmp_path: Path, serve: Serve, predict: Predict) -> None:
+    """Half a surrogate pair, in a statement or in what a server says, costs nobody a score or a report."""
+    refusal = Response(
+        '{"error": {"message": "bad \\ud800 token"}}', status_code=400, media_type="application/json"
+    )
+
+    async def answer(asked: Asked) -> Response:
+        return refusal if asked.level == 9 else await honest(asked)
+
+    rows = [{"id": "a", "statement": "level 4 \ud800"}, {"id": "b", "statement": "level 9"}]
+    result = predict(serve(answer), write_rows(tmp_path / "problems.jsonl", rows), "--structured", "none")
+    assert result.exit_code == 1
+    found = read_json(tmp_path / "run" / "prediction.json")
+    assert [one["score"] for one in found["problems"]] == [4.0]
+    assert "token" in found["unscored"][0]["reason"]
+    named = predict(
+        serve(honest), write_rows(tmp_path / "problems.jsonl", [{"id": "\ud800", "statement": "x"}])
+    )
+    assert named.exit_code == 2
+    assert "line 1: id: " in named.output

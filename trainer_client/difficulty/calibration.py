@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from itertools import combinations_with_replacement, pairwise
+import math
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
 from scipy import stats
 
 from trainer_client.difficulty.documents import Document, LeftOut
@@ -81,16 +82,21 @@ def boundaries_of(scores: Sequence[float], measured: Counts, scale: tuple[float,
     scores; where a label is to have none of the ``scale``'s ends, the boundary is its minimum, or its maximum and 1.
     Of pairs equally near, it is the one with the lowest boundaries.
     """
-    ordered = sorted(scores)
-    cuts = [scale[0], *((low + high) / 2 for low, high in pairwise(sorted(set(ordered)))), scale[1] + 1]
-    under = [bisect_left(ordered, cut) for cut in cuts]
-
-    def distance(pair: tuple[int, int]) -> int:
-        easy, medium, hard = under[pair[0]], under[pair[1]] - under[pair[0]], len(ordered) - under[pair[1]]
-        return abs(easy - measured.easy) + abs(medium - measured.medium) + abs(hard - measured.hard)
-
-    first, second = min(combinations_with_replacement(range(len(cuts)), 2), key=distance)
-    return Boundaries(medium_from=cuts[first], hard_from=cuts[second])
+    ordered = np.sort(np.asarray(scores, dtype=float))
+    cuts = [
+        scale[0],
+        *((low + high) / 2 for low, high in pairwise(np.unique(ordered).tolist())),
+        scale[1] + 1,
+    ]
+    under = np.searchsorted(ordered, cuts, side="left")
+    best = (math.inf, 0, 0)
+    for first, easy in enumerate(under):
+        # Every second boundary from the first one on.
+        medium, hard = under[first:] - easy, len(ordered) - under[first:]
+        distances = abs(easy - measured.easy) + abs(medium - measured.medium) + abs(hard - measured.hard)
+        nearest = int(distances.argmin())
+        best = min(best, (float(distances[nearest]), first, first + nearest))
+    return Boundaries(medium_from=cuts[best[1]], hard_from=cuts[best[2]])
 
 
 def calibrate(

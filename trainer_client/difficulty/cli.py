@@ -33,7 +33,8 @@ class _LazyGroup(click.Group):
             if error.name is None or error.name.startswith("trainer_client"):
                 raise
             raise click.ClickException(
-                f"{error.name} is not installed; `pip install 'microcoder-evaluator[difficulty]'` brings it"
+                f"{error.name} is not installed; the extra `difficulty` brings it: "
+                "pip install 'microcoder-evaluator[difficulty]'"
             ) from error
         command = getattr(module, cmd_name)
         assert isinstance(command, click.Command)  # noqa: S101 -- a mistake in this package, seen by any test

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from trainer_client.difficulty.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 
@@ -47,12 +48,12 @@ def read_document[D: Document](path: Path, kind: type[D], made_by: str) -> D:
         ) from error
 
 
-def write_whole(path: Path, content: bytes) -> None:
+def write_whole(path: Path, parts: Iterable[bytes]) -> None:
     """Write a file so that it is there whole or as it was before."""
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.name}.unfinished")
     with unfinished.open("wb") as file:
-        file.write(content)
+        file.writelines(parts)
         file.flush()
         os.fsync(file.fileno())
     unfinished.replace(path)
@@ -60,4 +61,4 @@ def write_whole(path: Path, content: bytes) -> None:
 
 def write_document(path: Path, document: Document) -> None:
     """Write a document as indented JSON."""
-    write_whole(path, (document.model_dump_json(indent=1) + "\n").encode())
+    write_whole(path, [document.model_dump_json(indent=1).encode(), b"\n"])

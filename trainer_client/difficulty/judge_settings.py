@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, JsonValue, SecretStr, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    FiniteFloat,
+    JsonValue,
+    SecretStr,
+    model_validator,
+)
 
 from trainer_client.difficulty.prompt import PROMPT_VERSION
 
@@ -56,12 +65,19 @@ class JudgeSettings(BaseModel):
         return {name: value for name, value in fields.items() if name not in self.omit}
 
 
+def _api_url(url: str) -> str:
+    scheme, separator, rest = url.partition("://")
+    if scheme not in {"http", "https"} or not separator or not rest.strip("/"):
+        raise ValueError(f"{url!r} is no URL of an API; it looks like http://127.0.0.1:8001/v1")
+    return url
+
+
 class Connection(BaseModel):
     """How the judging model's server is reached; none of it changes what a rating is."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    url: Annotated[str, Field(pattern=r"^https?://[^/]+")]
+    url: Annotated[str, AfterValidator(_api_url)]
     api_key: SecretStr | None = None
     concurrency: int = Field(16, ge=1, le=1024)
     """Requests under way at a time."""

@@ -5,17 +5,13 @@ from __future__ import annotations
 import statistics
 from typing import TYPE_CHECKING, Literal
 
-from pydantic import ValidationError
-
 from trainer_client.difficulty.documents import Document, LeftOut
-from trainer_client.difficulty.errors import SettingsError
 from trainer_client.difficulty.judge_settings import JudgeSettings
 from trainer_client.difficulty.rubric import SCORE_DIGITS, Rubric
 from trainer_client.difficulty.usage import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
     from trainer_client.difficulty.ratings import Ratings
     from trainer_client.difficulty.rows import Statement
@@ -49,25 +45,6 @@ class Prediction(Document):
     mean_spread: float | None
     problems: list[Predicted]
     unscored: list[LeftOut]
-
-
-def judge_settings(**values: Any) -> JudgeSettings:
-    """Return settings of a judge.
-
-    Raises:
-        SettingsError: one is invalid; the message names it.
-
-    """
-    try:
-        return JudgeSettings(**values)
-    except ValidationError as error:
-        faults = [
-            f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}".removeprefix(": ").replace(
-                "Value error, ", ""
-            )
-            for fault in error.errors(include_url=False)
-        ]
-        raise SettingsError("; ".join(faults)) from error
 
 
 def predicted(statement: Statement, scores: Sequence[dict[str, int]], rubric: Rubric) -> Predicted:

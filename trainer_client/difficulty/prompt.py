@@ -15,7 +15,11 @@ PROMPT_VERSION = 1
 
 
 def messages(rubric: Rubric, statement: str) -> list[dict[str, str]]:
-    """Return the conversation that asks for the scores of one problem."""
+    """Return the conversation that asks for the scores of one problem.
+
+    Halves of surrogate pairs, which JSON can write and UTF-8 cannot, become question marks.
+    """
+    statement = statement.encode("utf-8", "replace").decode()
     return [
         {"role": "system", "content": _instructions(rubric)},
         {

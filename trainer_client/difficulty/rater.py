@@ -40,6 +40,11 @@ class Rated:
     reason: str
     usage: Usage
 
+    @classmethod
+    def failed(cls, reason: str, usage: Usage) -> Rated:
+        """Return a failure; the reason may quote anything that a server can say."""
+        return cls(None, reason.encode("utf-8", "replace").decode(), usage)
+
 
 class Rater:
     """Rates statements; belongs to one event loop."""
@@ -83,14 +88,14 @@ class Rater:
             except AnswerError as error:
                 reason = f"{self._attempts} answers without scores; the last: {error}"
             except _RefusedError as error:
-                return Rated(None, f"refused by the server: {error}", usage)
+                return Rated.failed(f"refused by the server: {error}", usage)
             except openai.APIStatusError as error:
                 if error.status_code in {401, 403, 404}:
                     raise JudgeError(_fatal(error)) from error
-                return Rated(None, f"status {error.status_code}: {_message(error)}", usage)
+                return Rated.failed(f"status {error.status_code}: {_message(error)}", usage)
             except openai.APIError as error:
-                return Rated(None, f"no answer: {_message(error)}", usage)
-        return Rated(None, reason, usage)
+                return Rated.failed(f"no answer: {_message(error)}", usage)
+        return Rated.failed(reason, usage)
 
     async def _answer(self, statement: str, index: int, attempt: int) -> object:
         """Return what came, at the strictest level of structured output that the server does not refuse."""
@@ -102,7 +107,8 @@ class Rater:
                 # The first refusal is the one about what was wanted.
                 refusal = refusal or error
             except ValueError as error:
-                raise AnswerError(f"the body is not JSON: {error}") from error
+                # It came, and may have cost something.
+                return f"a body that is not JSON: {error}"
             else:
                 # Refused only for what it asked for: others need not try.
                 self._level = max(self._level, level)

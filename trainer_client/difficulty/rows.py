@@ -62,7 +62,7 @@ def read_rows(path: Path) -> Iterator[Row]:
     """
     index = 0
     try:
-        with path.open(encoding="utf-8") as lines:
+        with path.open(encoding="utf-8", newline="\n") as lines:
             for number, line in enumerate(lines, start=1):
                 if line.strip():
                     yield Row(f"{path}: line {number}", index, _object(line, f"{path}: line {number}"), line)
@@ -87,6 +87,10 @@ def identity_of(row: Row, field: str | None = None) -> str:
         if value is not None:
             if not isinstance(value, str | int) or isinstance(value, bool) or value == "":
                 raise InputError(f"{row.where}: {name}: neither a text nor an integer")
+            try:
+                str(value).encode()
+            except UnicodeEncodeError as error:
+                raise InputError(f"{row.where}: {name}: {error}") from error
             return str(value)
     return f"row-{row.index}"
 

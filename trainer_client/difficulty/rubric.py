@@ -11,9 +11,10 @@ import tomllib
 from importlib import resources
 from typing import TYPE_CHECKING, Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
 
 from trainer_client.difficulty.errors import SettingsError
+from trainer_client.difficulty.validation import validated
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,17 +87,9 @@ def load_rubric(path: Path | None = None) -> Rubric:
         SettingsError: the file cannot be read or is no rubric; the message names the field.
 
     """
-    where = path or "rubric.toml"
+    where = str(path or "rubric.toml")
     try:
-        text = path.read_text(encoding="utf-8") if path else default_text()
-        return Rubric.model_validate(tomllib.loads(text))
-    except ValidationError as error:
-        faults = [
-            f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}".removeprefix(": ").replace(
-                "Value error, ", ""
-            )
-            for fault in error.errors(include_url=False)
-        ]
-        raise SettingsError(f"{where}: {'; '.join(faults)}") from error
+        values = tomllib.loads(path.read_text(encoding="utf-8") if path else default_text())
     except (OSError, ValueError) as error:
         raise SettingsError(f"{where}: {error}") from error
+    return validated(Rubric, values, where=where)

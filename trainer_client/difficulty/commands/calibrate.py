@@ -122,8 +122,8 @@ def calibrate(  # noqa: PLR0913 -- one parameter per flag
     found = calibrated(prediction, measured, rates, k, least=least, left_out=left_out)
     figure = calibration_figure(found)
     write_document(run / CALIBRATION, found)
-    write_whole((run / CALIBRATION).with_suffix(".png"), png(figure))
-    write_whole((run / CALIBRATION).with_suffix(".html"), calibration_page(found, figure).encode())
+    write_whole((run / CALIBRATION).with_suffix(".png"), [png(figure)])
+    write_whole((run / CALIBRATION).with_suffix(".html"), [calibration_page(found, figure).encode()])
     _report(found, run)
 
 

@@ -8,7 +8,6 @@ import sys
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
-from pydantic import ValidationError
 from tqdm import tqdm
 
 from trainer_client.difficulty.commands.shared import (
@@ -26,13 +25,14 @@ from trainer_client.difficulty.documents import write_document
 from trainer_client.difficulty.errors import SettingsError
 from trainer_client.difficulty.journal import Journal
 from trainer_client.difficulty.judge_settings import Connection, JudgeSettings, Omittable, Structured
-from trainer_client.difficulty.prediction import judge_settings, prediction
+from trainer_client.difficulty.prediction import prediction
 from trainer_client.difficulty.rater import Rater
 from trainer_client.difficulty.rating_run import rate_all, work_of
 from trainer_client.difficulty.ratings import Rating, Ratings, header
 from trainer_client.difficulty.rows import read_statements
 from trainer_client.difficulty.rubric import Rubric, load_rubric
 from trainer_client.difficulty.usage import Prices
+from trainer_client.difficulty.validation import validated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -138,19 +138,18 @@ def predict(  # noqa: PLR0913 -- one parameter per flag
     Each rating is written down as it comes; the same command again goes on from there.
     """
     rubric = load_rubric(rubric_file)
-    settings = judge_settings(rubric=rubric.digest, extra_body=_object(extra_body), **judge)
-    try:
-        connection = Connection(
-            url=url,
-            api_key=key_of(api_key_file),
-            concurrency=concurrency,
-            timeout_s=timeout_s,
-            retries=retries,
-            attempts=attempts,
-        )
-    except ValidationError as error:
-        fault = error.errors(include_url=False)[0]
-        raise SettingsError(f"--{str(fault['loc'][0]).replace('_', '-')}: {fault['msg']}") from error
+    settings = validated(
+        JudgeSettings, {"rubric": rubric.digest, "extra_body": _object(extra_body), **judge}, flags=True
+    )
+    reached = {
+        "url": url,
+        "api_key": key_of(api_key_file),
+        "concurrency": concurrency,
+        "timeout_s": timeout_s,
+        "retries": retries,
+        "attempts": attempts,
+    }
+    connection = validated(Connection, reached, flags=True)
     statements = read_statements(problems, id_field, statement_field)
     with Journal(run / RATINGS, header(settings)) as journal:
         ratings = Ratings(journal.entries, journal.path)

@@ -24,6 +24,7 @@ from trainer_client.difficulty.page import selection_page
 from trainer_client.difficulty.plots import png, selection_figure
 from trainer_client.difficulty.prediction import Prediction
 from trainer_client.difficulty.references import Fields, scored_rows
+from trainer_client.difficulty.rows import read_rows
 from trainer_client.difficulty.selection import Selection, Targets, Within, enough, targets_of
 from trainer_client.difficulty.selection import select as selected
 
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from trainer_client.difficulty.prediction import Predicted
-    from trainer_client.difficulty.rows import Row
 
 _TARGETS = Targets()
 
@@ -83,23 +83,25 @@ def select(  # noqa: PLR0913 -- one parameter per flag
     prediction = read_document(run / PREDICTION, Prediction, "predict")
     calibration = read_document(calibration_file or run / CALIBRATION, Calibration, "calibrate")
     _same_judge(prediction, calibration)
-    rows: dict[str, Row] = {}
+    places: dict[str, int] = {}
     scores: list[Predicted] = []
     unscored: list[LeftOut] = []
     for name, row, score in scored_rows(problems, Fields(id_field, statement_field), prediction):
         if isinstance(score, LeftOut):
             unscored.append(score)
         else:
-            rows[name] = row
+            places[name] = row.index
             scores.append(score)
     found = selected(scores, calibration.boundaries, targets, seed=seed, within=within, unscored=unscored)
     enough(found, at_least)
     figure = selection_figure(found)
-    kept = [rows[one.problem].line.rstrip("\n") for one in found.problems if one.kept]
-    write_whole(run / SELECTED, "".join(f"{line}\n" for line in kept).encode())
+    kept = {places[one.problem] for one in found.problems if one.kept}
+    # Read once more: rows with their tests may be more than memory holds.
+    lines = (row.line for row in read_rows(problems) if row.index in kept)
+    write_whole(run / SELECTED, (f"{line.rstrip('\n')}\n".encode() for line in lines))
     write_document(run / SELECTION, found)
-    write_whole((run / SELECTION).with_suffix(".png"), png(figure))
-    write_whole((run / SELECTION).with_suffix(".html"), selection_page(found, figure).encode())
+    write_whole((run / SELECTION).with_suffix(".png"), [png(figure)])
+    write_whole((run / SELECTION).with_suffix(".html"), [selection_page(found, figure).encode()])
     _report(found, run)
 
 
