@@ -154,7 +154,11 @@ def _listed(console: Console, report: Report) -> None:
     if len(wrong) > MAX_LISTED:
         console.print(f"[red]wrong[/] {len(wrong) - MAX_LISTED} more")
     for suspect in report.suspects[:MAX_LISTED]:
-        console.print(f"[yellow]suspect[/] {escape(suspect.problem)}: {escape(suspect.reason)}")
+        console.print(
+            f"[yellow]suspect[/] {escape(suspect.problem)}: {suspect.cause}: {escape(suspect.reason)}"
+        )
+    if len(report.suspects) > MAX_LISTED:
+        console.print(f"[yellow]suspect[/] {len(report.suspects) - MAX_LISTED} more, in the JSON report")
     for change in report.repeatability.changed[:MAX_LISTED]:
         verdicts = ", ".join(change.verdicts)
         console.print(
