@@ -57,6 +57,7 @@ def print_changes(found: Changes) -> None:
             console.print(table)
         for name, ids in (
             ("missing after", found.lost),
+            ("controls missing after", found.lost_controls),
             ("not comparable", found.other_items),
             ("new", found.gained),
         ):
@@ -64,6 +65,8 @@ def print_changes(found: Changes) -> None:
                 more = f" and {len(ids) - MAX_LISTED} more" if len(ids) > MAX_LISTED else ""
                 console.print(f"{name}: {escape(', '.join(ids[:MAX_LISTED]))}{more}")
         console.print(f"{found.compared} items compared, {len(found.verdicts)} verdicts changed")
+        if not found.compared:
+            console.print("[bold red]nothing was compared[/]: no item of one report is the same in the other")
     click.echo(text.get(), nl=False)
 
 
