@@ -33,8 +33,8 @@ def unpassed(scored: Iterable[Scored], profiles: Sequence[str]) -> Iterator[Susp
         if any(one.accepted(profile) for one in members for profile in profiles):
             continue
         first = members[0]
-        text = f"{first.observation.message} {first.view(profiles[0]).feedback}"
-        missing = _MISSING.search(text)
+        view = first.view(profiles[0])
+        missing = _MISSING.search(f"{first.observation.message} {view.feedback}")
         yield Suspect(
             problem=first.item.id,
             cause="environment missing" if missing else "ground truth fails",
@@ -42,7 +42,7 @@ def unpassed(scored: Iterable[Scored], profiles: Sequence[str]) -> Iterator[Susp
                 f"programs need the module {missing[1]!r}, which is not installed here; " if missing else ""
             )
             + f"none of {len(members)} submissions labelled right passes under any profile; "
-            f"the first: {first.observation.message}",
+            f"the first: {view.verdict} {view.feedback}",
         )
 
 

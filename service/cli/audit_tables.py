@@ -99,7 +99,7 @@ def _profiles(report: Report) -> Table:
         "right",
         "kappa",
         "mean reward",
-        f"against {report.baseline}",
+        *([f"against {report.baseline}"] if report.baseline else []),
     )
     for one in report.profiles:
         against = ""
@@ -113,10 +113,10 @@ def _profiles(report: Report) -> Table:
             _shown(one.agreement),
             "" if one.kappa is None else f"{one.kappa:.3f}",
             "" if one.mean_reward is None else f"{one.mean_reward:.3f}",
-            against,
+            *([against] if report.baseline else []),
         )
     truth = "" if report.truth_mean_reward is None else f"{report.truth_mean_reward:.3f}"
-    table.add_row("truth" if report.labels == "truth" else "logged", "", "", "", "", truth, "")
+    table.add_row("truth" if report.labels == "truth" else "logged", "", "", "", "", truth)
     return table
 
 
