@@ -133,6 +133,9 @@ def read_request(body: bytes, rules: Rules) -> Draft:
         raise MalformedBodyError("the body must be a JSON object")
     faults = Faults()
     rows = data.get("items")
+    if isinstance(rows, list) and len(rows) > MAX_RUNS:
+        faults.add(("items",), f"{len(rows)} items: at most {MAX_RUNS} runs")
+        faults.raise_if_any()
     items = _Items(rules, faults).read(rows) if isinstance(rows, list) else []
     faults.raise_if_any()
     request = _envelope(data, rows, faults)

@@ -319,7 +319,17 @@ def kept_status(folder: Path, location: str) -> dict[str, Any]:
     return status
 
 
-def test_an_audit_whose_service_was_killed_has_failed_and_can_be_ordered_anew(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("ending", "error"),
+    [
+        (signal.SIGKILL, "the service that ran it has ended"),
+        (signal.SIGTERM, "the service is stopping"),
+    ],
+    ids=["killed", "stopped"],
+)
+def test_an_audit_whose_service_ends_has_failed_and_can_be_ordered_anew(
+    tmp_path: Path, ending: signal.Signals, error: str
+) -> None:
     """Whoever asks another service on the same folder is told so, and not that it runs for ever."""
     env = {**os.environ, "MICROCODER_AUDIT_DIR": str(tmp_path), "MICROCODER_PORT": "0"}
     command = [sys.executable, "-m", "service.cli", "serve", "--sandbox", "unsafe-process", "--workers", "1"]
@@ -332,12 +342,17 @@ def test_an_audit_whose_service_was_killed_has_failed_and_can_be_ordered_anew(tm
             location = client.post("/audit", json={"items": [SLEEPING]}).headers["location"]
             while client.get(location).json()["status"] != "running":
                 time.sleep(0.02)
-        os.killpg(process.pid, signal.SIGKILL)
+        if ending == signal.SIGKILL:
+            os.killpg(process.pid, ending)
+        else:
+            # It does not wait for programs of audits, which may run for hours.
+            process.terminate()
+            assert process.wait(60) == 0
     with served(tmp_path) as client:
-        status_file = tmp_path / location.rpartition("/")[2] / "status.json"
-        before_s = time.time() - 3600
-        os.utime(status_file, (before_s, before_s))
+        if ending == signal.SIGKILL:
+            before_s = time.time() - 3600
+            os.utime(tmp_path / location.rpartition("/")[2] / "status.json", (before_s, before_s))
         answer = client.get(location).json()
-        assert (answer["status"], answer["error"]) == ("failed", "the service that ran it has ended")
-        assert "the service that ran it has ended" in client.get(location, headers=PAGE).text
+        assert (answer["status"], answer["error"]) == ("failed", error)
+        assert error in client.get(location, headers=PAGE).text
         assert ended(client, client.post("/audit", json={"items": [item()]}).headers["location"])["report"]
