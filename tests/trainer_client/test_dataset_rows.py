@@ -132,6 +132,26 @@ CASES = [
         id="APPS calls, results that are lists of one only by chance",
     ),
     pytest.param(
+        apps.problem_of_suite({"fn_name": "f", "inputs": ["[1, 2]\n3", "[4]\n5"], "outputs": ["6", "9"]}),
+        "def f(xs, y): return sum(xs) + y",
+        "def f(xs, y): return str(sum(xs) + y)",
+        id="PRIME calls, one JSON argument a line",
+    ),
+    pytest.param(
+        apps.problem_of_suite(
+            {"fn_name": "f", "inputs": ["[1, 2]", "[3, 4]"], "outputs": ["[2, 1]", "[4, 3]"]}
+        ),
+        "def f(xs): return xs[::-1]",
+        "def f(xs): return xs",
+        id="PRIME calls, the only argument a list",
+    ),
+    pytest.param(
+        apps.problem_of_suite({"fn_name": "f", "inputs": [["4", "5"], ["34", "5"]], "outputs": ["9", "39"]}),
+        "def f(a, b): return str(int(a) + int(b))",
+        "def f(a, b): return a + b",
+        id="APPS calls, results that are texts of digits",
+    ),
+    pytest.param(
         test_lists.problem_of(
             {"tests": json.dumps([{"input": "1 2", "output": "3", "type": "stdin_stdout"}])}
         ),
