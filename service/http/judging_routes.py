@@ -18,8 +18,6 @@ from service.wire import Batch, BatchAnswer, Judgement, Submission
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine
 
-    from starlette.types import Receive, Scope, Send
-
     from service.queue.contract import Listening
 
 JSON = "application/json"
@@ -46,7 +44,7 @@ async def evaluate_batch(request: Request) -> Response:
     """Judge many submissions; with `Accept: application/x-ndjson`, one judgement a line as each is ready."""
     listener = await listening(request, "batch")
     if wants_lines(request):
-        return LinesResponse(listener)
+        return StreamingResponse(lines(listener), media_type=NDJSON)
     try:
         judgements = await _unless_client_leaves(request, _all(listener))
     finally:
@@ -59,22 +57,8 @@ def wants_lines(request: Request) -> bool:
     return prefers(NDJSON, ", ".join(request.headers.getlist("accept")), over=JSON)
 
 
-class LinesResponse(StreamingResponse):
-    """A line for each judgement as it is ready."""
-
-    def __init__(self, listener: Listening) -> None:
-        super().__init__(_lines(listener), media_type=NDJSON)
-        self._listener = listener
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send them. Whenever the client leaves, also before the first one was asked for, nobody listens any longer."""
-        try:
-            await super().__call__(scope, receive, send)
-        finally:
-            self._listener.cancel()
-
-
-async def _lines(listener: Listening) -> AsyncIterator[bytes]:
+async def lines(listener: Listening) -> AsyncIterator[bytes]:
+    """Yield a line for each judgement as it is ready."""
     try:
         async for judged in listener:
             yield judged.judgement + b"\n"
@@ -82,6 +66,8 @@ async def _lines(listener: Listening) -> AsyncIterator[bytes]:
         # The status has been sent; the rest of the answer says for each submission that we failed.
         for judged in listener.give_up(str(error)):
             yield judged.judgement + b"\n"
+    finally:
+        listener.cancel()
 
 
 async def _first(listener: Listening) -> bytes:
