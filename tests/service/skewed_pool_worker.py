@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import os
 import sys
 from pathlib import Path
@@ -15,18 +15,16 @@ from service.distributed.worker_main import serve
 from service.processes.child import channel_of_this_child
 
 
-class Skewed(datetime.datetime):
+class Skewed(dt.datetime):
     """What this machine takes for the time."""
 
     @classmethod
-    def now(cls, tz: datetime.tzinfo | None = None) -> Any:
+    def now(cls, tz: dt.tzinfo | None = None) -> Any:
         """Return it."""
-        return datetime.datetime.now(tz) + datetime.timedelta(seconds=float(os.environ["SKEW_S"]))
+        return dt.datetime.now(tz) + dt.timedelta(seconds=float(os.environ["SKEW_S"]))
 
 
 if __name__ == "__main__":
-    rq.utils.datetime = SimpleNamespace(  # type: ignore[attr-defined]
-        datetime=Skewed, timezone=datetime.timezone, timedelta=datetime.timedelta
-    )
+    vars(rq.utils)["datetime"] = SimpleNamespace(datetime=Skewed, timezone=dt.timezone)
     hooked = (sys.executable, str(Path(__file__).with_name("hooked_worker.py")))
     sys.exit(serve(channel_of_this_child(), hooked))
