@@ -12,7 +12,7 @@ import structlog
 from pydantic import ValidationError
 from rq import Queue, Retry
 from rq.command import send_command
-from rq.exceptions import DeserializationError
+from rq.exceptions import DeserializationError, NoSuchJobError
 from rq.job import Job, JobStatus
 
 from service.distributed import keys, scripts
@@ -44,6 +44,21 @@ class ChunkJob(Job):
     """A chunk to be judged by the worker that took it."""
 
     judge: Callable[[Chunk], Retry | None] | None = None
+
+    def restore(self, raw_data: Any) -> None:
+        """Take over what Redis has of this job.
+
+        Raises:
+            NoSuchJobError: nobody can read it; RQ passes over such a job, where others would end the worker.
+
+        """
+        try:
+            super().restore(raw_data)
+        except Exception as error:
+            # RQ asserts, parses and looks up.
+            log = structlog.stdlib.get_logger("service.distributed")
+            log.error("job passed over", job=self.id, error=repr(error))  # noqa: TRY400 -- nothing of ours failed
+            raise NoSuchJobError(f"job {self.id} cannot be read") from error
 
     def chunk(self) -> Chunk:
         """Return what is to be judged.

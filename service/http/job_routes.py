@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Request, Response
 from fastapi.params import Path
+from starlette.responses import StreamingResponse
 
 from service import wire
 from service.errors import NotReadyError, UnknownJobError
 from service.http.admission import Attached, job_of
-from service.http.judging_routes import JSON, LinesResponse, wants_lines
+from service.http.judging_routes import JSON, NDJSON, lines, wants_lines
 from service.http.openapi import DESCRIBED, json_body
 from service.http.services import services_of
 
@@ -61,7 +62,7 @@ async def get_job(request: Request, job_id: JobId) -> Response:
     """
     job = await _found(request, job_id)
     if wants_lines(request):
-        return LinesResponse(Looking(job))
+        return StreamingResponse(lines(Looking(job)), media_type=NDJSON)
     return Response(await _described(job), media_type=JSON)
 
 
