@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import dataclass
 from functools import partial
@@ -69,6 +70,8 @@ def train(config: TrainConfig, *, resume: bool = False) -> Outcome:
             trainer.evaluate()
     except EvaluatorError as error:
         raise RunError(f"{error}\nThe run can go on from its latest checkpoint with --resume.") from error
+    finally:
+        _close_connections(trainer)
     final = config.run.output / "model"
     trainer.save_model(str(final))
     if state.is_main_process:
@@ -125,6 +128,12 @@ def _assembled(
     if state.is_main_process:
         trainer.add_callback(callback)
     return trainer, log
+
+
+def _close_connections(trainer: Any) -> None:
+    """Close those to the service, in the loop of TRL's thread, which opened them."""
+    for reward in trainer.reward_funcs:
+        asyncio.run_coroutine_threadsafe(reward.client.aclose(), trainer.async_loop).result()
 
 
 def _mask(config: TrainConfig) -> TruncationMask | None:
