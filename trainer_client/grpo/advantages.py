@@ -74,13 +74,17 @@ def advantages_by_group(
         members.setdefault(key, []).append(index)
     size = max(map(len, members.values()), default=1)
     # Every group is filled up with samples that count for nothing.
-    places = torch.tensor([[*found, *[-1] * (size - len(found))] for found in members.values()]).reshape(-1)
-    padded = torch.where(places >= 0, rewards.cpu()[places], torch.nan)
-    advantages = torch.zeros_like(padded[: len(rewards)])
-    advantages[places[places >= 0]] = group_advantages(padded, size, epsilon=epsilon, scale=scale)[
-        places >= 0
-    ]
-    return advantages.to(rewards.device)
+    places = torch.tensor(
+        [place for found in members.values() for place in (*found, *[-1] * (size - len(found)))],
+        dtype=torch.long,
+        device=rewards.device,
+    )
+    filled = places >= 0
+    padded = torch.full((len(places),), torch.nan, dtype=rewards.dtype, device=rewards.device)
+    padded[filled] = rewards[places[filled]]
+    advantages = torch.empty_like(rewards)
+    advantages[places[filled]] = group_advantages(padded, size, epsilon=epsilon, scale=scale)[filled]
+    return advantages
 
 
 def _check(rewards: Tensor, group_size: int, epsilon: float) -> None:

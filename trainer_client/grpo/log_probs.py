@@ -36,9 +36,7 @@ def scaled_log_probs(logits: Tensor, ids: Tensor, temperature: float) -> Tensor:
         )
     if not (math.isfinite(temperature) and temperature > 0):
         raise ValueError(f"temperature must be above 0, not {temperature}")
-    if logits.dtype in {torch.float16, torch.bfloat16}:
-        logits = logits.float()
-    scaled = logits / temperature
+    scaled = logits.to(torch.promote_types(logits.dtype, torch.float32)) / temperature
     chosen = scaled.gather(-1, ids.unsqueeze(-1)).squeeze(-1)
     # Not log_softmax and then gather: the normaliser alone needs no second tensor of (B, T, V).
     return chosen - scaled.logsumexp(dim=-1)

@@ -6,7 +6,8 @@ from collections import deque
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from trainer_client.grpo.health import CHECKS, HealthThresholds, StepFigures, Window
+from trainer_client.grpo.health import HealthThresholds, StepFigures, Window
+from trainer_client.grpo.health_checks import CHECKS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +25,7 @@ class HealthWarning:
 
     step: int
     kind: str
-    """A key of ``health.CHECKS``."""
+    """A key of ``health_checks.CHECKS``."""
     message: str
     insight: Insight
 
@@ -46,6 +47,10 @@ class HealthMonitor:
 
     def observe(self, figures: StepFigures) -> list[HealthWarning]:
         """Take the figures of a step and return the warnings that are new with it."""
+        earlier = self._values.get("temperature")
+        if earlier and figures.temperature not in {None, earlier[-1]}:
+            # A jump of the temperature moves diversity at once, and is meant to.
+            self._values.pop("diversity", None)
         for name in MEASURES:
             if (value := getattr(figures, name)) is not None:
                 self._values.setdefault(name, deque(maxlen=self.thresholds.window)).append(value)

@@ -61,14 +61,15 @@ def clipped_objective(
     count = _checked_count(log_probs, old_log_probs, advantages, keep, token_count)
     if not 0 < clip_low <= 1 or not clip_high > 0:
         raise ValueError(f"clip_low must be in (0, 1] and clip_high above 0, not {clip_low} and {clip_high}")
-    weights = (advantages if advantages.dim() > 1 else advantages.unsqueeze(-1)).detach()
+    dtype = torch.promote_types(log_probs.dtype, torch.float32)
+    weights = (advantages if advantages.dim() > 1 else advantages.unsqueeze(-1)).detach().to(dtype)
     weights = torch.where(keep, weights, 0.0)
-    ratio = torch.where(keep, log_probs - old_log_probs.detach(), 0.0).exp()
+    ratio = torch.where(keep, log_probs.to(dtype) - old_log_probs.detach().to(dtype), 0.0).exp()
     bounded = ratio.clamp(1 - clip_low, 1 + clip_high)
     gain = torch.minimum(ratio * weights, bounded * weights)
     low = (ratio < 1 - clip_low) & (weights < 0)
     high = (ratio > 1 + clip_high) & (weights > 0)
-    return ClippedLoss(-gain.sum() / count, low.sum() / count, high.sum() / count)
+    return ClippedLoss(-gain.sum() / count, low.sum(dtype=dtype) / count, high.sum(dtype=dtype) / count)
 
 
 def _checked_count(

@@ -11,6 +11,7 @@ and ``--custom-reward-post-process-path file.post_process`` points at it. The ve
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -48,7 +49,7 @@ class MicroCoderPostProcess:
 
         Raises:
             ValueError: slime is not set to GRPO with normalised rewards, or a sample has no outcome of the
-                service or no index.
+                service, no index or no group.
 
         """
         if args.advantage_estimator != "grpo" or not args.rewards_normalization:
@@ -60,7 +61,7 @@ class MicroCoderPostProcess:
         ]
         outcomes = [_outcome(sample) for sample in flat]
         rewards = [
-            torch.nan if outcome["unscorable"] else float(sample.get_reward_value(args))
+            math.nan if outcome["unscorable"] else float(sample.get_reward_value(args))
             for sample, outcome in zip(flat, outcomes, strict=True)
         ]
         advantages = advantages_by_group(
@@ -69,7 +70,7 @@ class MicroCoderPostProcess:
             scale=args.grpo_std_normalization,
         )
         # slime counts samples over the whole run and saves the count: a resumed run draws the same.
-        self._mask.reseed(_first_index(flat))
+        self._mask.reseed(min((sample.index for sample in flat), default=0))
         draw = self._mask.draw(
             [sample.tokens[len(sample.tokens) - sample.response_length :] for sample in flat],
             [outcome["verdict"] for outcome in outcomes],
@@ -77,19 +78,14 @@ class MicroCoderPostProcess:
         )
         for outcome, masked in zip(outcomes, draw.masked.tolist(), strict=True):
             outcome["masked"] = masked
-        raw = [0.0 if reward != reward else reward for reward in rewards]  # noqa: PLR0124 -- NaN
+        raw = [0.0 if math.isnan(reward) else reward for reward in rewards]
         return raw, advantages.masked_fill(draw.masked, 0.0).tolist()
 
 
 def _outcome(sample: Any) -> dict[str, Any]:
+    if sample.index is None or sample.group_index is None:
+        raise ValueError("a sample has no index or no group_index: without them it has no group and no draw")
     outcome: dict[str, Any] | None = (sample.metadata or {}).get(METADATA_KEY)
     if outcome is None:
         raise ValueError(f"a sample's metadata has no {METADATA_KEY!r}: rewards must come from SlimeReward")
     return outcome
-
-
-def _first_index(samples: Sequence[Any]) -> int:
-    indices = [sample.index for sample in samples]
-    if None in indices:
-        raise ValueError("a sample has no index, from which the draw of the mask begins")
-    return int(min(indices, default=0))

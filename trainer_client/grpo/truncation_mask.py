@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -34,10 +35,12 @@ class NonIncorrect(StrEnum):
     the cut went through it)."""
 
 
-_NON_INCORRECT = {
-    NonIncorrect.CORRECT: frozenset({Verdict.AC}),
-    NonIncorrect.CORRECT_OR_UNANSWERED: frozenset({Verdict.AC, Verdict.NC, Verdict.CE}),
-}
+_NON_INCORRECT: Mapping[NonIncorrect, frozenset[Verdict]] = MappingProxyType(
+    {
+        NonIncorrect.CORRECT: frozenset({Verdict.AC}),
+        NonIncorrect.CORRECT_OR_UNANSWERED: frozenset({Verdict.AC, Verdict.NC, Verdict.CE}),
+    }
+)
 _JUDGED = frozenset(Verdict) - {Verdict.SKIPPED}
 
 
