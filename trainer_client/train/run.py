@@ -15,6 +15,7 @@ from accelerate import PartialState
 from datasets import Dataset
 
 from trainer_client.errors import EvaluatorError
+from trainer_client.grpo.monitor import HealthMonitor
 from trainer_client.grpo.trl_state import STATE_NAME
 from trainer_client.grpo.trl_trainer import MicroCoderGRPOTrainer
 from trainer_client.grpo.truncation_mask import NonIncorrect, TruncationMask
@@ -118,6 +119,7 @@ def _assembled(
             schedule=config.rollout.schedule(),
             mask=_mask(config),
             metric=config.rollout.diversity,
+            monitor=HealthMonitor(config.health),
             on_warning=callback.warn,
             evaluation_temperature=None if config.evaluation is None else config.evaluation.temperature,
         )
