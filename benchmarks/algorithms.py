@@ -77,7 +77,7 @@ def _complete(path: Path) -> bool:
 
 def last(records: list[list[Line]], figure: str) -> float:
     """Return the mean of a figure over the last steps of all records; NaN where it was not measured."""
-    values = [
+    values: list[float] = [
         line[figure]
         for record in records
         for line in [one for one in record if one["kind"] == "step"][-LAST:]
@@ -88,7 +88,9 @@ def last(records: list[list[Line]], figure: str) -> float:
 
 def heldout(records: list[list[Line]]) -> float:
     """Return the mean of the last accuracies."""
-    values = [[one["accuracy"] for one in record if one["kind"] == "heldout"][-1] for record in records]
+    values: list[float] = [
+        [one["accuracy"] for one in record if one["kind"] == "heldout"][-1] for record in records
+    ]
     return sum(values) / len(values)
 
 

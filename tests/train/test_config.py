@@ -120,7 +120,9 @@ def test_single_settings_of_an_algorithm_can_differ(tmp_path: Path) -> None:
         pytest.param(
             "prompts: 64", "prompts: 64\n  diversity: entropy", "'entropy' is none of", id="no metric"
         ),
-        pytest.param("run:\n", "health: {diversity: 1}\nrun:\n", ":10: health.diversity: ", id="no threshold"),
+        pytest.param(
+            "run:\n", "health: {diversity: 1}\nrun:\n", ":10: health.diversity: ", id="no threshold"
+        ),
         pytest.param("rollout:", "rollout: [", "no YAML", id="no YAML"),
     ],
 )
