@@ -57,6 +57,7 @@ def test_a_short_configuration_is_that_of_the_paper(tmp_path: Path) -> None:
     assert algorithm.truncation_mask is not None
     assert (algorithm.truncation_mask.rho, algorithm.truncation_mask.repeat_tokens) == (0.3, 128)
     assert (config.prompts_per_update, config.updates_per_step) == (64, 1)
+    assert config.health.diversity_level == 0.6
 
 
 @pytest.mark.parametrize(
@@ -118,6 +119,9 @@ def test_single_settings_of_an_algorithm_can_differ(tmp_path: Path) -> None:
         pytest.param("run:\n", "run:\n  steps: 7\n", ":13: steps: stands twice", id="twice"),
         pytest.param(
             "prompts: 64", "prompts: 64\n  diversity: entropy", "'entropy' is none of", id="no metric"
+        ),
+        pytest.param(
+            "run:\n", "health: {diversity: 1}\nrun:\n", ":10: health.diversity: ", id="no threshold"
         ),
         pytest.param("rollout:", "rollout: [", "no YAML", id="no YAML"),
     ],

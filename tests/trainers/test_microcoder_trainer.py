@@ -149,15 +149,13 @@ class Spy(MicroCoderGRPOTrainer):
     """Keeps what the trainer hands to its loss, and what it was made from."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self.kept: list[tuple[Any, list[list[int]], list[str]]] = []
+        self.kept: list[tuple[Any, Sequence[Sequence[int]], Sequence[str | None]]] = []
         super().__init__(*args, **kwargs)
 
     def _generate_and_score_completions(self, inputs: Any) -> Any:
         output = super()._generate_and_score_completions(inputs)
         if self.model.training:
-            self.kept.append(
-                (output["advantages"].clone(), list(self._rollout.ids), list(self._rollout.verdicts))
-            )
+            self.kept.append((output["advantages"].clone(), self._rollout.ids, self._rollout.verdicts))
         return output
 
 
@@ -180,7 +178,7 @@ def test_masked_samples_alone_lose_their_advantage(
     ends = {trainer._tokenizer.eos_token_id, trainer._tokenizer.pad_token_id}
     for advantages, ids, verdicts in trainer.kept:
         values = {"AC": 1.0, "WA": 0.0, "IE": math.nan}
-        expected = group_advantages(torch.tensor([values[one] for one in verdicts]), GROUP)
+        expected = group_advantages(torch.tensor([values[str(one)] for one in verdicts]), GROUP)
         numbers = torch.rand(len(ids), generator=draws, dtype=torch.float64)
         for index, (one, verdict) in enumerate(zip(ids, verdicts, strict=True)):
             repeating = tail_repeats(one, repeat)

@@ -250,7 +250,13 @@ def test_a_run_that_loses_its_judge_ends_and_says_why(proxied: Any, tmp_path: Pa
 
 
 def test_a_model_learns_from_the_service(service: Any, tmp_path: Path) -> None:
-    config = configured(tmp_path, run={"steps": 40, "save_every": 40}, evaluation={"every": 20})
+    config = configured(
+        tmp_path,
+        run={"steps": 50, "save_every": 50},
+        rollout={"group_size": 32},
+        update={"learning_rate": 0.005, "completions_per_device": 96},
+        evaluation={"every": 25},
+    )
     lines = trained(config, tmp_path / "out", service[1])
     rewards = [line["reward"] for line in lines if line["kind"] == "step"]
     assert sum(rewards[-5:]) / 5 > sum(rewards[:5]) / 5 + 0.4

@@ -79,6 +79,7 @@ class LogProbHead:
                 cast_lm_head_to_fp32=self._cast,
                 outputs=OUTPUTS,
             )
-            return self._model.forward
+            made: Callable[..., Any] = self._model.forward
         finally:
             self._model.forward = wrapped
+        return made

@@ -37,9 +37,14 @@ class Tally:
         self.counts.update(verdicts)
 
     @property
+    def total(self) -> int:
+        """Return how many were counted."""
+        return self.counts.total()
+
+    @property
     def judged(self) -> int:
         """Return how many could be judged."""
-        return self.counts.total() - self.counts[None] - self.counts[Verdict.IE]
+        return self.total - self.counts[None] - self.counts[Verdict.IE]
 
     @property
     def accuracy(self) -> float:
@@ -47,8 +52,5 @@ class Tally:
         return self.counts[Verdict.AC] / self.judged if self.judged else math.nan
 
     def figures(self) -> dict[str, float]:
-        """Return accuracy and the share that nobody could judge; nothing before anything was counted."""
-        total = self.counts.total()
-        if not total:
-            return {}
-        return {"heldout/accuracy": self.accuracy, "heldout/unscorable": 1 - self.judged / total}
+        """Return the accuracy and the share that nobody could judge, of one completion at least."""
+        return {"heldout/accuracy": self.accuracy, "heldout/unscorable": 1 - self.judged / self.total}

@@ -206,7 +206,7 @@ class MicroCoderGRPOTrainer(GRPOTrainer):
             "diversity", diversity(self._rollout.groups(self.num_generations, self._ends), self.metric)
         )
         figures = StepFigures(
-            step=self._step // self._micro_steps_per_rollout,
+            step=self._step // self._micro_steps_per_rollout + 1,
             diversity=self._latest("diversity"),
             masked_share=self._latest("mask/masked"),
             truncated_share=self._latest("completions/clipped_ratio"),
@@ -227,14 +227,16 @@ class MicroCoderGRPOTrainer(GRPOTrainer):
         """Evaluate as TRL does, and measure the accuracy."""
         self._tally = Tally()
         metrics: dict[str, float] = super().evaluate(*args, **kwargs)
-        self._accuracy = self._tally.accuracy if self._tally.judged else None
         return metrics
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
         """Log as TRL does, after an evaluation with the accuracy."""
-        if not self.model.training:
+        # The model stays in its mode of evaluation until the next step: what is logged in between is not one more.
+        if not self.model.training and self._tally.total:
             for name, value in self._tally.figures().items():
                 self._metrics["eval"][name] = [value]
+            self._accuracy = self._tally.accuracy if self._tally.judged else None
+            self._tally = Tally()
         super().log(logs, start_time)
 
     def _get_train_sampler(self, dataset: Any = None) -> Any:

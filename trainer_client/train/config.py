@@ -14,6 +14,7 @@ from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 
 from trainer_client.config import ClientConfig
 from trainer_client.grpo.diversity import METRICS
+from trainer_client.grpo.health import HealthThresholds
 from trainer_client.grpo.schedule import Stage, StagedSchedule
 from trainer_client.train.algorithm import AlgorithmSection
 from trainer_client.train.section import Section
@@ -226,6 +227,8 @@ class TrainConfig(Section):
     algorithm: AlgorithmSection = Field(default_factory=lambda: AlgorithmSection.model_validate({}))
     update: UpdateSection = UpdateSection()
     evaluation: EvaluationSection | None = None
+    health: HealthThresholds = HealthThresholds()
+    """Where warnings begin; those of diversity hold for one metric only."""
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

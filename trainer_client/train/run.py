@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import dataclass
 from functools import partial
@@ -14,6 +15,7 @@ from accelerate import PartialState
 from datasets import Dataset
 
 from trainer_client.errors import EvaluatorError
+from trainer_client.grpo.monitor import HealthMonitor
 from trainer_client.grpo.trl_state import STATE_NAME
 from trainer_client.grpo.trl_trainer import MicroCoderGRPOTrainer
 from trainer_client.grpo.truncation_mask import NonIncorrect, TruncationMask
@@ -69,6 +71,8 @@ def train(config: TrainConfig, *, resume: bool = False) -> Outcome:
             trainer.evaluate()
     except EvaluatorError as error:
         raise RunError(f"{error}\nThe run can go on from its latest checkpoint with --resume.") from error
+    finally:
+        _close_connections(trainer)
     final = config.run.output / "model"
     trainer.save_model(str(final))
     if state.is_main_process:
@@ -115,6 +119,7 @@ def _assembled(
             schedule=config.rollout.schedule(),
             mask=_mask(config),
             metric=config.rollout.diversity,
+            monitor=HealthMonitor(config.health),
             on_warning=callback.warn,
             evaluation_temperature=None if config.evaluation is None else config.evaluation.temperature,
         )
@@ -125,6 +130,12 @@ def _assembled(
     if state.is_main_process:
         trainer.add_callback(callback)
     return trainer, log
+
+
+def _close_connections(trainer: Any) -> None:
+    """Close those to the service, in the loop of TRL's thread, which opened them."""
+    for reward in trainer.reward_funcs:
+        asyncio.run_coroutine_threadsafe(reward.client.aclose(), trainer.async_loop).result()
 
 
 def _mask(config: TrainConfig) -> TruncationMask | None:
