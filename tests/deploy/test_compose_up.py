@@ -53,6 +53,8 @@ HOSTILE = [
     "import os\nos.kill(-1, 9)\nos.kill(1, 9)",
     "import os\nwhile True: os.fork()",
 ]
+# One installation for all; building its image takes minutes where nothing of it is there yet.
+pytestmark = [pytest.mark.xdist_group("compose"), pytest.mark.timeout(900)]
 Compose = Callable[..., subprocess.CompletedProcess[str]]
 
 

@@ -374,6 +374,8 @@ def test_metrics_tell_what_was_judged_and_what_waits(own_redis: RedisServer, ser
         client = serve_hooked(queue=own_redis.url, cache_ttl_s=60)
         judged(client, "accept", "accept", "raise")
         until(lambda: 'verdict="IE"' in client.get("/metrics").text)
+        # Figures of the whole queue are looked up once in a while.
+        until(lambda: "microcoder_queue_submissions 0.0" in client.get("/metrics").text.splitlines())
         text = client.get("/metrics").text
     for line in (
         'microcoder_submissions_total{language="python",verdict="AC"} 2.0',
