@@ -191,7 +191,7 @@ def test_interrupted_while_judging(run: Path, tmp_path: Path, service_url: str) 
     rows = [
         {
             "id": f"p{i}",
-            "completions": [busy.format(rest=f"print(int(input()) + {i}) # {n}") for n in range(5)],
+            "completions": [busy.format(rest=f"print(int(input()) + {i}) # {n}") for n in range(2)],
         }
         for i in range(0, 36, 3)
     ]
