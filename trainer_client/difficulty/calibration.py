@@ -14,6 +14,7 @@ from trainer_client.difficulty.errors import CalibrationError
 from trainer_client.difficulty.judge_settings import JudgeSettings
 from trainer_client.difficulty.labels import Boundaries, Counts, Label, PassRates
 from trainer_client.difficulty.pass_at_k import pass_at_k
+from trainer_client.difficulty.rubric import SCORE_DIGITS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -78,14 +79,14 @@ class Calibration(Document):
 def boundaries_of(scores: Sequence[float], measured: Counts, scale: tuple[float, float]) -> Boundaries:
     """Return the boundaries whose labels are in number as near to ``measured`` as equal scores allow.
 
-    Near is the sum over the labels of the differences in number. Boundaries are put midway between neighbouring
-    scores; where a label is to have none of the ``scale``'s ends, the boundary is its minimum, or its maximum and 1.
-    Of pairs equally near, it is the one with the lowest boundaries.
+    Near is the sum over the labels of the differences in number. Boundaries lie midway between neighbouring scores;
+    one below all scores is the minimum of the ``scale``, one above all its maximum and 1. Of pairs equally near, it is
+    the one with the lowest boundaries.
     """
     ordered = np.sort(np.asarray(scores, dtype=float))
     cuts = [
         scale[0],
-        *((low + high) / 2 for low, high in pairwise(np.unique(ordered).tolist())),
+        *(round((low + high) / 2, SCORE_DIGITS + 1) for low, high in pairwise(np.unique(ordered).tolist())),
         scale[1] + 1,
     ]
     under = np.searchsorted(ordered, cuts, side="left")

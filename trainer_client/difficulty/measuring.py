@@ -116,7 +116,10 @@ def measure(
             for reference, index in part
         ]
         try:
-            client.evaluate_batch(submissions, options=Options(detail="none"), on_judgement=on_judgement)
+            # Rewards of a training run on the same service are not to wait for this.
+            client.evaluate_batch(
+                submissions, options=Options(detail="none", priority="low"), on_judgement=on_judgement
+            )
         except RefusedError as error:
             raise _named(error, part) from error
     return measured
