@@ -119,14 +119,20 @@ class _Server(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Drain at the first signal, stop at once at the second; neither is raised again: exit status 0."""
         del frame
-        if self._loop is None or len(self._tasks) > 1:
+        if self._loop is None:
             self.should_exit = True
-            self.force_exit = sig == signal.SIGINT
         else:
-            self._loop.call_soon_threadsafe(self._drain_soon)
+            self._loop.call_soon_threadsafe(self._end_soon, sig)
 
-    def _drain_soon(self) -> None:
-        self._tasks.append(asyncio.create_task(self._drain()))
+    def _end_soon(self, sig: int) -> None:
+        ending = self._drain() if len(self._tasks) == 1 else self._stop(sig)
+        self._tasks.append(asyncio.create_task(ending))
+
+    async def _stop(self, sig: int) -> None:
+        # Who waits is told so first.
+        await self._app.state.services.queue.close()
+        self.should_exit = True
+        self.force_exit = sig == signal.SIGINT
 
     async def _drain(self) -> None:
         services = self._app.state.services

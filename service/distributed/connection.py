@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 SOCKET_TIMEOUT_S = 10.0
 CONNECT_TIMEOUT_S = 3.0
 HEALTH_CHECK_S = 30
+# One connection would do but for large values, behind which small ones would wait.
+MAX_CONNECTIONS = 32
+# Longer than a connection can be in vain.
+TURN_TIMEOUT_S = 30.0
 RETRY_AFTER_S = 2.0
 FULL_RETRY_AFTER_S = 10.0
 # One more try at once: a connection may have been closed while it was idle.
@@ -28,14 +32,20 @@ _RETRIES = 1
 
 
 def async_connection(url: str) -> redis.asyncio.Redis:
-    """Return a client for one event loop; it connects when it is first used."""
-    return redis.asyncio.Redis.from_url(
+    """Return a client for one event loop; it connects when it is first used.
+
+    Any number of calls may use it at a time: they take turns at a few connections.
+    """
+    pool = redis.asyncio.BlockingConnectionPool.from_url(
         url,
+        max_connections=MAX_CONNECTIONS,
+        timeout=TURN_TIMEOUT_S,
         socket_timeout=SOCKET_TIMEOUT_S,
         socket_connect_timeout=CONNECT_TIMEOUT_S,
         health_check_interval=HEALTH_CHECK_S,
         retry=AsyncRetry(ExponentialWithJitterBackoff(cap=0.2, base=0.02), _RETRIES),
     )
+    return redis.asyncio.Redis.from_pool(pool)
 
 
 def connection(url: str, *, socket_timeout_s: float = SOCKET_TIMEOUT_S) -> redis.Redis:

@@ -68,21 +68,44 @@ class RedisJob:
             snapshot = await self._queue.batches.snapshot(self.id)
         if snapshot is None:
             raise UnknownJobError(self.id)
-        sent = 0
+        follower = _Follower(self._queue, self.id, snapshot.total)
         deadline_s = time.monotonic() + FOLLOWED_S
         stream = published(
-            self._queue.batches, self._queue.listener, self.id, deadline_s, lambda: sent == snapshot.total
+            self._queue.batches, self._queue.listener, self.id, deadline_s, lambda: follower.ended
         )
+        self._queue.remember(follower)
         try:
             async for judged in stream:
-                sent += 1
+                follower.left -= 1
                 yield judged
         except BatchGoneError:
             raise NotReadyError("Redis has lost the job", retry_after_s=1.0) from None
+        finally:
+            self._queue.forget(follower)
+        if follower.left and follower.error is not None:
+            raise follower.error
 
     async def cancel(self) -> None:
         """End what runs and drop what waits."""
         await self._queue.give_up(self.id, drop=False)
+
+
+class _Follower:
+    """Somebody in this process who waits for a job."""
+
+    def __init__(self, queue: RedisQueue, job_id: str, left: int) -> None:
+        self.left = left
+        self.error: NotReadyError | None = None
+        self._queue = queue
+        self._job_id = job_id
+
+    @property
+    def ended(self) -> bool:
+        return not self.left or self.error is not None
+
+    def fail(self, error: NotReadyError) -> None:
+        self.error = error
+        self._queue.listener.wake(self._job_id)
 
 
 class RedisJobs:

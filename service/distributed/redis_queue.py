@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
 import structlog
@@ -27,6 +28,7 @@ from service.wire import Judgement
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
+    from service.distributed.redis_ticket import Waiting
     from service.intake import Intake
     from service.metrics import Meters
     from service.processes.frames import Blob
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 JOB_MARGIN_S = 5.0
 PROBLEM_MARGIN_S = 600.0
 LOOKED_UP_AT_ONCE = 512
+# When this process ends; a time to live ends batches as well.
+GIVING_UP_S = 5.0
 
 
 class RedisQueue:
@@ -58,7 +62,7 @@ class RedisQueue:
         self.listener = Listener(self.redis, meters, self.backlog)
         self._monitor = Monitor(self.threads, self.batches, settings.queue)
         self._fingerprints = Fingerprints.of_settings(settings)
-        self._tickets: set[RedisTicket] = set()
+        self._waiting: set[Waiting] = set()
         self._idle = asyncio.Event()
         self._idle.set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -98,14 +102,18 @@ class RedisQueue:
         batch_id = uuid.uuid4().hex
         await self.begin(batch_id, intake, request_id)
         ticket = RedisTicket(self, batch_id, intake, request_id)
-        self._tickets.add(ticket)
-        self._idle.clear()
+        self.remember(ticket)
         return ticket
 
-    def forget(self, ticket: RedisTicket) -> None:
-        """Wait for this request no longer when draining."""
-        self._tickets.discard(ticket)
-        if not self._tickets:
+    def remember(self, waiting: Waiting) -> None:
+        """Wait for them when draining, and tell them when this ends."""
+        self._waiting.add(waiting)
+        self._idle.clear()
+
+    def forget(self, waiting: Waiting) -> None:
+        """Wait for them no longer."""
+        self._waiting.discard(waiting)
+        if not self._waiting:
             self._idle.set()
 
     async def begin(self, batch_id: str, intake: Intake, request_id: str) -> bool:
@@ -163,8 +171,14 @@ class RedisQueue:
     async def close(self) -> None:
         """End it; requests that still wait are told so."""
         self._monitor.stopping = True
-        for ticket in list(self._tickets):
-            ticket.fail(not_ready(self.health()))
+        waiting = list(self._waiting)
+        for one in waiting:
+            one.fail(not_ready(self.health()))
+        # What nobody can ask for any longer need not be judged; jobs go on.
+        batches = [one.batch_id for one in waiting if isinstance(one, RedisTicket) and one.batch_id]
+        with suppress(TimeoutError):
+            async with asyncio.timeout(GIVING_UP_S):
+                await asyncio.gather(*(self.give_up(batch_id, drop=True) for batch_id in batches))
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

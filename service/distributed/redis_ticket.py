@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from redis.exceptions import RedisError
 
@@ -79,6 +79,14 @@ async def _wait(changed: asyncio.Event) -> None:
         return
 
 
+class Waiting(Protocol):
+    """Somebody in this process who waits for judgements."""
+
+    def fail(self, error: NotReadyError) -> None:
+        """Tell them that they need not wait any longer."""
+        ...
+
+
 class RedisTicket:
     """The unfinished submissions of one request whose caller waits in this process.
 
@@ -109,12 +117,19 @@ class RedisTicket:
                         yield judged
                 break
             except BatchGoneError:
+                if self._failed is not None:
+                    break
                 if resubmissions == MAX_RESUBMISSIONS:
                     raise NotReadyError("Redis lost the batch", retry_after_s=RETRY_AFTER_S) from None
                 await self._resubmit()
         if self._failed is not None and self._unfinished:
             raise self._failed
         self.cancel()
+
+    @property
+    def batch_id(self) -> str:
+        """Return the name of its batch; empty where nobody waits for it any longer."""
+        return self._batch_id
 
     def fail(self, error: NotReadyError) -> None:
         """Tell the listener that the rest will not be judged."""

@@ -462,3 +462,21 @@ def test_a_paused_worker_comes_back_and_changes_nothing(own_redis: RedisServer, 
         assert client.get(f"/jobs/{job_id}").json()["judgements"] == first
         assert first[0]["verdict"] == "AC"
         assert judged(client, "accept")[0]["verdict"] == "AC"
+
+
+def test_hundreds_of_calls_at_a_time_are_judged_over_a_few_connections(
+    own_redis: RedisServer, serve_hooked: Serve
+) -> None:
+    calls = 250
+
+    async def verdicts(url: str) -> list[str]:
+        async with httpx.AsyncClient(base_url=url, timeout=120, limits=httpx.Limits()) as client:
+            answers = await asyncio.gather(
+                *(client.post("/evaluate", json=submission()) for _ in range(calls))
+            )
+        return [answer.json().get("verdict", answer.text) for answer in answers]
+
+    with pool(own_redis.url):
+        client = serve_hooked(queue=own_redis.url)
+        assert asyncio.run(verdicts(str(client.base_url))) == ["AC"] * calls
+        assert own_redis.client().info("clients")["connected_clients"] < calls // 2
