@@ -306,9 +306,12 @@ def test_nobody_listens(tmp_path: Path, serve: Serve, predict: Predict) -> None:
 def test_requests_at_a_time(tmp_path: Path, serve: Serve, predict: Predict) -> None:
     """As many as were asked for, and no more."""
 
+    all_there = asyncio.Event()
+
     async def together(asked: Asked) -> Response:
-        while server.most_at_a_time < 4:
-            await asyncio.sleep(0.01)
+        if server.most_at_a_time == 4:
+            all_there.set()
+        await all_there.wait()
         return await slow(0.02)(asked)
 
     server = serve(together)
