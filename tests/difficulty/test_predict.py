@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -194,7 +195,7 @@ def test_an_answer_that_takes_too_long_is_asked_for_again(
         return await slow(next(pauses, 0.0))(asked)
 
     server = serve(answer)
-    result = predict(server, levels(tmp_path / "problems.jsonl", 4), "--ratings", 1, "--timeout-s", 1)
+    result = predict(server, levels(tmp_path / "problems.jsonl", 4), "--ratings", 1, "--timeout-s", 4)
     assert result.exit_code == 0, result.output
     assert len(server.asked) == 2
 
@@ -304,7 +305,16 @@ def test_nobody_listens(tmp_path: Path, serve: Serve, predict: Predict) -> None:
 
 def test_requests_at_a_time(tmp_path: Path, serve: Serve, predict: Predict) -> None:
     """As many as were asked for, and no more."""
-    server = serve(slow(0.05))
+
+    all_there = asyncio.Event()
+
+    async def together(asked: Asked) -> Response:
+        if server.most_at_a_time == 4:
+            all_there.set()
+        await all_there.wait()
+        return await slow(0.02)(asked)
+
+    server = serve(together)
     predict(server, levels(tmp_path / "problems.jsonl", *[5] * 8), "--concurrency", 4)
     assert server.most_at_a_time == 4
 

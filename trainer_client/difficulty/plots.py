@@ -181,6 +181,8 @@ def _histogram(axes: Axes, selection: Selection) -> None:
     )
     axes.hist(scores, bins=edges, histtype="step", color=LINE, linewidth=1.3, label="before")
     _boundary_lines(axes, selection.boundaries, scores)
+    low, high = axes.get_xlim()
+    axes.set_xlim(min(low, edges[0]), max(high, edges[-1]))
     axes.set_xlabel("predicted score")
     axes.set_ylabel("problems")
     axes.yaxis.set_major_locator(mpl.ticker.MaxNLocator(integer=True))
