@@ -123,7 +123,7 @@ def test_groups_are_normalised_without_what_nobody_could_judge_and_masked(groups
     raw, advantages = MicroCoderPostProcess(rho=1.0, repeat_tokens=3)(ARGS, groups)
     first = 0.25 / (statistics.stdev([1, 1, 1, 0]) + 1e-4)
     second = (1 / 3) / (statistics.stdev([1, 0, 0]) + 1e-4)
-    assert raw == [1, 1, 1, 0, 1, 0, 0, 0]
+    assert raw == pytest.approx([1, 1, 1, 0, 1, 1 / 3, 0, 0])
     # Masked: right and cut off. Not: complete, looping, wrong; nobody could judge; no answer; wrong.
     assert advantages == pytest.approx([0, first, first, -3 * first, 0, 0, -second, -second])
     noted = [sample.metadata[METADATA_KEY]["masked"] for group in groups for sample in group]

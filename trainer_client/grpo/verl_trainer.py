@@ -41,7 +41,8 @@ class MicroCoderTrainer(PPOTrainerSync):
 
         Raises:
             ValueError: the advantage estimator is not ``grpo``, KL goes into the reward, or a setting of
-                ``trainer.microcoder`` is unknown or out of range.
+                ``trainer.microcoder`` is out of range.
+            TypeError: a setting of ``trainer.microcoder`` is unknown.
 
         """
         if config.algorithm.adv_estimator != "grpo" or config.algorithm.use_kl_in_reward:
