@@ -2,7 +2,7 @@
 
 Runs ``microcoder train`` on the example for a CPU, one run after the other, against a service that is running, and
 draws reward, held-out accuracy, length, diversity, masked and truncated share side by side. The model is a random one
-of some ten thousand parameters: it shows how the algorithms differ in mechanism, not which is better on real problems.
+of 75,000 parameters: it shows how the algorithms differ in mechanism, not which is better on real problems.
 Runs whose record is complete are not run again.
 """
 

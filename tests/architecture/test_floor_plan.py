@@ -176,6 +176,8 @@ def test_exports_exist(package: str) -> None:
             (f"trainer_client.grpo.{name}", [*TRAINERS, "numpy", "matplotlib", "rapidfuzz"])
             for name in PURE_GRPO
         ),
+        *((f"trainer_client.train.{name}", TRAINERS) for name in ("check", "cli", "record", "plots")),
+        ("service.cli", ["trainer_client", "torch", "fastapi", "yaml"]),
         ("service", ["pydantic", "fastapi", "sandbox", "comparators"]),
         ("service.plain_pickle", ["pydantic", "fastapi", "sandbox", "comparators"]),
         ("comparators", ["pydantic", "numpy", "service", "sandbox"]),
