@@ -41,10 +41,28 @@ def browser() -> Iterator[Browser]:
 def page_file(tmp_path_factory: pytest.TempPathFactory, report: Report) -> Path:
     """Give the page of a report, one of whose programs printed a page of its own."""
     hostile = report.disagreements[0].model_copy(
-        update={"id": HOSTILE + "x" * 90, "expected": "1 2\n", "actual": HOSTILE, "truth": "reject"}
+        update={
+            "id": HOSTILE + "x" * 90,
+            "source": "https://example.org/" + "y" * 90,
+            "expected": "1 2\n",
+            "actual": HOSTILE,
+            "truth": "reject",
+        }
     )
     path = tmp_path_factory.mktemp("page") / "report.html"
-    path.write_text(rendered(report.model_copy(update={"disagreements": [*report.disagreements, hostile]})))
+    profiles = [
+        one.model_copy(
+            update={
+                "groups": [
+                    *one.groups,
+                    *(group.model_copy(update={"name": "z" * 90}) for group in one.groups),
+                ]
+            }
+        )
+        for one in report.profiles
+    ]
+    rows = [*report.disagreements, hostile]
+    path.write_text(rendered(report.model_copy(update={"disagreements": rows, "profiles": profiles})))
     return path
 
 
@@ -226,6 +244,22 @@ def test_parts_of_the_data_on_which_somebody_is_wrong_stand_in_tables(page: Page
     assert "1 false accept" in found["returned"]
     assert "asserted" not in found
     assert page.get_by_text("All profiles are right on asserted (2), checked (2)").count() == 1
+
+
+@browsing
+@pytest.mark.parametrize("width", [500, 900, 1200, 1280])
+def test_no_width_hides_a_column(browser: Browser, page_file: Path, width: int) -> None:
+    page = browser.new_page(viewport={"width": width, "height": 800})
+    page.goto(page_file.as_uri())
+    page.get_by_label("Search").fill("onerror")
+    page.locator("button.more:visible").first.click()
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    for table in page.locator("table").all():
+        wide, shown_wide = table.evaluate(
+            "table => [table.parentElement.scrollWidth, table.parentElement.clientWidth]"
+        )
+        assert wide <= shown_wide, table.get_attribute("id")
+    page.close()
 
 
 @browsing
