@@ -65,10 +65,17 @@ class Course:
         """
         try:
             while unit.items:
-                unit = await self._step(unit)
+                left = await self._step(unit)
+                if left.key != unit.key:
+                    self._end_jobs()
+                unit = left
         finally:
-            # Given up, or judged elsewhere: behind its key a job would go on.
-            self._transport.endings.of(self._jobs)
+            self._end_jobs()
+
+    def _end_jobs(self) -> None:
+        """End what nobody will ask about under its key again: given up, judged elsewhere, or asked for anew."""
+        self._transport.endings.of(self._jobs)
+        self._jobs.clear()
 
     async def _step(self, unit: Unit) -> Unit:
         """Make one attempt and return what is left."""

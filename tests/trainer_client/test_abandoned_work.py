@@ -163,3 +163,13 @@ def test_an_answered_batch_has_nothing_to_end(harm: Callable[..., FaultProxy]) -
     with EvaluatorClient(proxy.url, first_backoff_s=0.01) as client:
         assert client.rewards([RIGHT] * 4, [PROBLEM] * 4) == [1.0] * 4
     assert {one.method for one in proxy.seen.requests} <= {"PUT", "POST", "GET"}
+
+
+def test_what_is_asked_for_anew_is_ended_under_its_first_key(harm: Callable[..., FaultProxy]) -> None:
+    """An answer that keeps breaking off where it did is asked for under another key."""
+    proxy = harm(*[Fault(cut_after_bytes=600)] * 7)
+    with EvaluatorClient(proxy.url, first_backoff_s=0.01, max_backoff_s=0.05) as client:
+        assert client.rewards([RIGHT] * 6, [PROBLEM] * 6, deadline_s=60) == [1.0] * 6
+    keys = [one.headers["idempotency-key"] for one in proxy.seen.requests if one.method == "POST"]
+    assert len(set(keys)) == 2
+    assert sum(one.method == "DELETE" for one in proxy.seen.requests) == 1

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 BASE = "verl.experimental.reward_loop.reward_manager.base"
 EOS, PAD = 1, 0
 WORDS = {2: RIGHT, 3: WRONG}
+# Where verl is installed, what it imports announces its own changes.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::UserWarning"
+)
 
 
 @pytest.fixture(scope="module")
