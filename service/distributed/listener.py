@@ -12,6 +12,7 @@ from redis.exceptions import RedisError
 
 from service.distributed import keys
 from service.distributed.batches import Measured
+from service.kept import Kept
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from service.queue.backlog import Backlog
 
 RETRY_S = 0.5
+OWN_TTL_S = 86400.0
+# In batches, not in bytes: each of them counts for one.
+OWN_BATCHES = 1 << 20
 
 
 class Listener:
@@ -32,16 +36,17 @@ class Listener:
         self._meters = meters
         self._backlog = backlog
         self._waiting: dict[str, list[asyncio.Event]] = {}
-        # How many judgements of batches that this process admitted are still to be counted.
-        self._own: dict[str, int] = {}
+        # How many judgements of batches that this process admitted are still to be counted. Publications can be
+        # missed while a connection is renewed, so that not all of them come.
+        self._own: Kept[int] = Kept(OWN_BATCHES, OWN_TTL_S)
 
     def own(self, batch_id: str, submissions: int) -> None:
         """Count the judgements of this batch."""
-        self._own[batch_id] = submissions
+        self._own.put(batch_id, submissions, 1)
 
     def disown(self, batch_id: str) -> None:
         """Count no more judgements of this batch."""
-        self._own.pop(batch_id, None)
+        self._own.pop(batch_id)
 
     @contextmanager
     def awaited(self, batch_id: str) -> Iterator[asyncio.Event]:
@@ -89,17 +94,18 @@ class Listener:
         for index in accepted.decode().split():
             # Whoever admitted it: the rate is the whole queue's.
             self._backlog.judged()
-            if batch_id in self._own:
-                self._count(batch_id, Measured.model_validate(event["measured"][index]))
+            left = self._own.get(batch_id)
+            if left is not None:
+                self._count(Measured.model_validate(event["measured"][index]))
+                self._own.pop(batch_id)
+                if left > 1:
+                    self._own.put(batch_id, left - 1, 1)
 
-    def _count(self, batch_id: str, measured: Measured) -> None:
+    def _count(self, measured: Measured) -> None:
         if measured.cached:
             self._meters.given_again(measured.verdict, measured.language)
         else:
             self._meters.judged(measured.verdict, measured.language, measured.judging_s, measured.queue_s)
-        self._own[batch_id] -= 1
-        if self._own[batch_id] <= 0:
-            del self._own[batch_id]
 
     def _wake_all(self) -> None:
         for waiting in self._waiting.values():
