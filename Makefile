@@ -26,7 +26,7 @@ test-docker: .venv/.dev images ## run the sandbox's tests with programs in conta
 	.venv/bin/pytest --sandbox docker $(HOLDING)
 
 test-trainers: .venv/.trainers ## train with TRL against a real service (installs torch: 6 GB of disk)
-	.venv/trainers/bin/pytest tests/trainers
+	.venv/trainers/bin/pytest tests/trainers tests/grpo tests/train
 
 lint: .venv/.dev ## check style
 	.venv/bin/ruff check $(PYTHON_FILES)

@@ -15,6 +15,10 @@ from trainer_client.train.cli import train
 
 ROOT = Path(__file__).parents[2]
 CPU = ROOT / "trainer_client" / "examples" / "train" / "cpu.yaml"
+# Libraries of the trainer announce their own changes.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::UserWarning"
+)
 
 
 def check(*flags: str, config: Path = CPU) -> tuple[int, str]:
