@@ -67,7 +67,7 @@ def train(config: TrainConfig, *, resume: bool = False) -> Outcome:
     started_s = time.monotonic()
     try:
         trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
-        if config.evaluation is not None and config.run.steps % config.evaluation.every:
+        if config.evaluation is not None and not _evaluated(trainer.state):
             trainer.evaluate()
     except EvaluatorError as error:
         raise RunError(f"{error}\nThe run can go on from its latest checkpoint with --resume.") from error
@@ -130,6 +130,13 @@ def _assembled(
     if state.is_main_process:
         trainer.add_callback(callback)
     return trainer, log
+
+
+def _evaluated(state: Any) -> bool:
+    """Whether the final model was evaluated: transformers does that by itself, but not in all of its versions."""
+    return any(
+        "eval_heldout/accuracy" in line and line["step"] == state.global_step for line in state.log_history
+    )
 
 
 def _close_connections(trainer: Any) -> None:
