@@ -11,14 +11,16 @@ RUN apt-get update && apt-get install -y --no-install-recommends gcc libc6-dev
 COPY requirements/programs.txt requirements/
 RUN --mount=type=cache,target=/root/.cache/pip \
     python3 -m venv --without-pip /opt/programs \
-    && pip --python /opt/programs/bin/python install --no-compile --require-hashes -r requirements/programs.txt \
-    && python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/programs/lib
+    && pip --python /opt/programs/bin/python install --no-compile --require-hashes -r requirements/programs.txt
 COPY requirements/service.txt requirements/build.txt requirements/
 RUN --mount=type=cache,target=/root/.cache/pip \
     python3 -m venv --without-pip /opt/microcoder \
     && pip --python /opt/microcoder/bin/python install --no-compile --require-hashes -r requirements/service.txt \
     && python3 -m venv --without-pip /build/tools \
     && pip --python /build/tools/bin/python install --no-compile --require-hashes -r requirements/build.txt
+COPY deploy/image/slim.sh ./
+RUN ./slim.sh /opt/programs/lib/python3*/site-packages /opt/microcoder/lib/python3*/site-packages \
+    && python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/programs/lib
 COPY LICENSE README.md pyproject.toml ./
 COPY scripts/build_hook.py scripts/
 COPY comparators comparators

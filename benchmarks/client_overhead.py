@@ -116,7 +116,7 @@ def main(*, rounds: int) -> None:
     table = Table(title="import")
     for name in ("module", "CPU ms", "modules"):
         table.add_column(name)
-    for module in ("httpx", "pydantic", "trainer_client"):
+    for module in ("httpx", "pydantic", "trainer_client", "trainer_client.problems", "trainer_client.client"):
         second, modules = imported(module, 5)
         table.add_row(module, f"{1000 * second:.0f}", str(modules))
     cost = Table(title="CPU µs per submission")

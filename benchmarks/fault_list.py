@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 # Longer than a worker may be silent before its job is given to another.
 PAUSE_S = 22.0
 AWAY_S = 4.0
+LONG_AWAY_S = 20.0
 
 
 def nothing(_lab: Lab) -> None:
@@ -75,6 +76,13 @@ def lose_redis(lab: Lab) -> None:
     lab.redis.start()
 
 
+def lose_redis_for_long(lab: Lab) -> None:
+    """Kill Redis, and start it when workers have long finished what they had."""
+    lab.redis.stop(kill=True)
+    time.sleep(LONG_AWAY_S)
+    lab.redis.start()
+
+
 def empty_redis(lab: Lab) -> None:
     """Kill Redis, and start it with nothing of what it had."""
     lab.redis.stop(kill=True)
@@ -99,6 +107,7 @@ FAULTS: dict[str, Callable[[Lab], None]] = {
     "kill -9 of the API": kill_api,
     "Redis restarted": restart_redis,
     "Redis killed, back after 4 s": lose_redis,
+    "Redis killed, back after 20 s": lose_redis_for_long,
     "Redis killed, back empty": empty_redis,
     "Redis frozen for 4 s": freeze_redis,
 }

@@ -49,6 +49,8 @@ class Fault:
     retry_after: str | None = None
     body: bytes = b"{}"
     content_type: str = "application/json"
+    headers: tuple[str, ...] = ()
+    """Further lines of the head of an answer in the service's place."""
     hold_s: float = 0.0
     """Waited before anything else happens."""
     reset: bool = False
@@ -83,6 +85,8 @@ class FaultProxy:
         self.plan = plan
         self.seen = Seen()
         self._keep_requests = keep_requests
+        # The event loop itself forgets a task whose client has left.
+        self._serving: set[asyncio.Task[None]] = set()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever)
         self._thread.start()
@@ -119,6 +123,9 @@ class FaultProxy:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if task := asyncio.current_task():
+            self._serving.add(task)
+            task.add_done_callback(self._serving.discard)
         try:
             request = await _read(reader)
             if request is not None:
@@ -210,8 +217,9 @@ def decompressed(body: bytes, coding: str | None) -> bytes:
 
 def _answer(fault: Fault) -> bytes:
     retry = f"Retry-After: {fault.retry_after}\r\n" if fault.retry_after is not None else ""
+    more = "".join(f"{line}\r\n" for line in fault.headers)
     head = (
-        f"HTTP/1.1 {fault.status} Injected\r\nContent-Type: {fault.content_type}\r\n{retry}"
+        f"HTTP/1.1 {fault.status} Injected\r\nContent-Type: {fault.content_type}\r\n{retry}{more}"
         f"Content-Length: {len(fault.body)}\r\nConnection: close\r\n\r\n"
     )
     return head.encode() + fault.body

@@ -47,6 +47,8 @@ class NullJudge:
             isolation=options.isolation,
         )
 
+    observe = judge
+
 
 @contextmanager
 def open_judge(config: WorkerConfig) -> Iterator[NullJudge]:

@@ -40,20 +40,19 @@ def near_values(tolerance: Tolerance, *, mixed: bool, fold: bool = False) -> Lik
 def python_equality(*, mixed: bool) -> Likeness:
     """Make the likeness of Python's ``==``, in which True is 1 and 1 is 1.0."""
 
-    def read(leaf: object) -> Number | str | None:
-        return read_value(fold=False)(int(leaf) if type(leaf) is bool else leaf)
-
     def compare_leaves(expected: object, actual: object) -> bool:
         return type(expected) in _LEAF_TYPES and type(actual) in _LEAF_TYPES and expected == actual
 
-    return Likeness(compare_leaves, partial(pair_off, read=read, tolerance=_NO_TOLERANCE), mixed=mixed)
+    return Likeness(
+        compare_leaves, partial(pair_off, read=read_value(fold=False), tolerance=_NO_TOLERANCE), mixed=mixed
+    )
 
 
 def read_value(*, fold: bool) -> Callable[[Any], Number | str | None]:
     """Make the reader of returned leaves for ``multiset.pair_off``."""
 
     def read(leaf: object) -> Number | str | None:
-        if type(leaf) is int:
+        if type(leaf) is int or type(leaf) is bool:
             return Number(hex(leaf), _as_float(leaf), exact=True)
         if type(leaf) is float and not math.isnan(leaf):
             # An integral float has the key of its integer, as the two are equal.

@@ -123,10 +123,11 @@ def canonical(literal: bytes) -> bytes:
 
 
 def value_near(expected: object, actual: object, tolerance: Tolerance) -> bool:
-    """Whether two returned numbers of built-in types are equal or near; a bool is no number."""
+    """Whether two returned numbers of built-in types are equal or near.
+
+    A truth value is the integer 0 or 1, as in Python: it is accepted exactly where that integer is.
+    """
     match expected, actual:
-        case (bool(), _) | (_, bool()):
-            return False
         case int(), int() | float():
             # Between int and float Python compares exact values, whatever their size.
             return expected == actual

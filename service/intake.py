@@ -63,7 +63,8 @@ class Item:
 
     ``submission`` is its JSON with the problem left out and ``problem_id`` set to ``problem``, the key of its
     problem. ``deadline_s`` is the longest that judging it can take when nothing is wrong with us. ``program``
-    is equal for submissions that differ in nothing but id, priority and problem.
+    is equal for submissions that differ in nothing but id, priority and problem. ``observe`` asks for what every
+    comparison profile makes of the same runs, as an audit does.
 
     One that names a stored problem has its id in ``stored`` and neither key nor tests nor deadline until
     :meth:`Intake.resolved` looks them up.
@@ -79,6 +80,7 @@ class Item:
     language: str = "python"
     program: str = ""
     stored: str | None = None
+    observe: bool = False
 
     @property
     def priority(self) -> Priority:

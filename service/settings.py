@@ -135,9 +135,12 @@ class Settings(BaseSettings):
     drain_s: Seconds = Field(30.0, description="Time to finish admitted submissions after SIGTERM.")
 
     audit_dir: Path | None = Field(
-        None, description="Folder where reports of audits are kept; unset, they go when the service ends."
+        None,
+        description="Folder where audits are kept; unset, they are in the queue's Redis, or go when the service ends.",
     )
-    audit_reports: int = Field(100, ge=1, description="Reports of audits that are kept.")
+    audit_reports: int = Field(100, ge=1, description="Audits that are kept; the oldest go.")
+    audit_bytes: int = Field(256 << 20, ge=1, description="Held bytes of audits at which the oldest go.")
+    audit_ttl_s: Seconds = Field(2592000.0, description="How long an audit is kept after its end.")
 
     isolation: Isolation = Field("reuse", description="Isolation of submissions that ask for none.")
     failing_first: bool = Field(

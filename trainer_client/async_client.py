@@ -154,8 +154,9 @@ class AsyncEvaluatorClient:
         if self._closed:
             raise ClosedError("this client was closed")
         if self._pid != os.getpid():
-            # Connections that a fork copied belong to the parent.
+            # Connections that a fork copied belong to the parent; locks may be held by threads that are not there.
             self._dispatchers, self._lock, self._pid = {}, threading.Lock(), os.getpid()
+            self._breaker = CircuitBreaker(self.config)
         loop = asyncio.get_running_loop()
         # Two loops are two threads.
         with self._lock:

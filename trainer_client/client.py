@@ -39,6 +39,7 @@ class EvaluatorClient:
         self._client = AsyncEvaluatorClient(urls, **settings)
         self._lock = threading.Lock()
         self._runner: _Runner | None = None
+        self._pid = os.getpid()
         self._closed = False
 
     @property
@@ -98,14 +99,23 @@ class EvaluatorClient:
         except ClosedError:
             work.close()
             raise
-        future = asyncio.run_coroutine_threadsafe(work, runner.loop)
+        ended = threading.Event()
+
+        async def watched() -> T:
+            try:
+                return await work
+            finally:
+                ended.set()
+
+        future = asyncio.run_coroutine_threadsafe(watched(), runner.loop)
         try:
             return future.result()
         except concurrent.futures.CancelledError as error:
             raise ClosedError("this client was closed during the call") from error
         except BaseException:
-            # An interrupt in this thread has to end the work in the other.
+            # An interrupt in this thread has to end the work in the other, which tells the services.
             future.cancel()
+            ended.wait(CLOSE_S)
             raise
 
     @property
@@ -131,10 +141,13 @@ class EvaluatorClient:
         return _rebuilt, (self.config,)
 
     def _running(self) -> _Runner:
+        if self._pid != os.getpid():
+            # A lock that another thread held at the fork is held for ever in the child.
+            self._lock, self._runner, self._pid = threading.Lock(), None, os.getpid()
         with self._lock:
             if self._closed:
                 raise ClosedError("this client was closed")
-            if self._runner is None or self._runner.pid != os.getpid():
+            if self._runner is None:
                 self._runner = _Runner(self._client.aclose)
                 # A client that is dropped without being closed does not leave its thread behind.
                 weakref.finalize(self, self._runner.stop).atexit = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Annotated
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
 
@@ -10,10 +11,26 @@ Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 def _base_url(url: str) -> str:
-    scheme, separator, rest = url.partition("://")
-    if scheme not in {"http", "https"} or not separator or not rest.strip("/"):
-        raise ValueError(f"{url!r} is no URL of a service; it looks like http://judge.example:8000")
+    example = "it looks like http://judge.example:8000"
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise ValueError(f"{url!r} is no URL of a service ({error}); {example}") from None
+    sound = parts.scheme in {"http", "https"} and parts.hostname and port != 0 and url.isprintable()
+    if not sound or " " in url or parts.query or parts.fragment:
+        raise ValueError(f"{url!r} is no URL of a service; {example}")
+    if parts.username is not None or parts.password is not None:
+        raise ValueError("names and passwords in a URL are not sent; `api_key` is what a service asks for")
     return url.rstrip("/")
+
+
+def _header_text(key: SecretStr) -> SecretStr:
+    text = key.get_secret_value()
+    # A line end read along with a key from its file would make every request impossible.
+    if not text or not text.isascii() or not text.isprintable() or " " in text:
+        raise ValueError("must be printable ASCII without blanks or line ends")
+    return key
 
 
 class ClientConfig(BaseModel):
@@ -23,7 +40,7 @@ class ClientConfig(BaseModel):
 
     urls: Annotated[tuple[Annotated[str, AfterValidator(_base_url)], ...], Field(min_length=1)]
     """Services to use; those with the fewest requests under way come first, those that fail rest."""
-    api_key: SecretStr | None = None
+    api_key: Annotated[SecretStr, AfterValidator(_header_text)] | None = None
     """Sent as a bearer token."""
 
     concurrency: int = Field(16, ge=1, le=1024)

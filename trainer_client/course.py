@@ -4,6 +4,7 @@ Repeated is what cannot be judged twice by it: a request that never arrived, one
 broke (under its Idempotency-Key where the service knows such keys; elsewhere only what is unsettled, whose first
 run ends with its connection). A request that is merely slow is not. A submission over which the service itself
 fails is tried apart from its neighbours and then given up; so is everything at the deadline, which cancels this.
+A job that nobody will ask about any more is ended at its service.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 from trainer_client.attempt_errors import (
     AttemptError,
     BrokenError,
+    BusyError,
     FaultError,
     MissingError,
     StalledError,
@@ -51,6 +53,8 @@ class Course:
         self._faults = 0
         self._repeats = 0
         self._losses = 0
+        # Jobs that requests have become and whose answers have not come to their ends.
+        self._jobs: set[str] = set()
 
     async def run(self, unit: Unit) -> None:
         """Return when every item of ``unit`` is settled.
@@ -59,8 +63,12 @@ class Course:
             RefusedError: the service refuses it.
 
         """
-        while unit.items:
-            unit = await self._step(unit)
+        try:
+            while unit.items:
+                unit = await self._step(unit)
+        finally:
+            # Given up, or judged elsewhere: behind its key a job would go on.
+            self._transport.endings.of(self._jobs)
 
     async def _step(self, unit: Unit) -> Unit:
         """Make one attempt and return what is left."""
@@ -70,14 +78,15 @@ class Course:
             await self._attempt(endpoint, unit)
         except MissingError as error:
             return self._after_loss(endpoint, unit, error)
-        except TooLargeError:
-            return await self._in_halves(unit)
+        except TooLargeError as error:
+            return await self._apart(unit, error)
         except FaultError as error:
             return await self._after_fault(unit, error)
         except AttemptError as error:
             _log.info("%s; tried again", error)
             unit.note(str(error))
             endpoint.failed(self._config, started_s, error.retry_after_s)
+            endpoint.silent = not isinstance(error, BusyError)
             if not isinstance(error, BrokenError | StalledError):
                 return unit
             if endpoint.keeps_problems and not self._failed_for_good(unit, unanswered, error):
@@ -98,7 +107,9 @@ class Course:
 
     async def _attempt(self, endpoint: Endpoint, unit: Unit) -> None:
         with endpoint.used():
-            await self._transport.judge(endpoint, unit, self._board.receive)
+            if endpoint.silent:
+                await self._transport.probe(endpoint)
+            await self._transport.judge(endpoint, unit, self._board.receive, self._jobs)
         missing = len(self._board.unanswered(unit))
         if missing:
             raise BrokenError(f"{endpoint.url} ended its answer with {missing} judgements missing")
@@ -118,12 +129,13 @@ class Course:
         if self._faults < MAX_FAULTS:
             await asyncio.sleep(self._config.first_backoff_s)
             return left
-        if len(left.items) > 1:
-            return await self._in_halves(left)
-        self._board.give_up(left.items, str(error))
-        return Unit(())
+        return await self._apart(left, error)
 
-    async def _in_halves(self, unit: Unit) -> Unit:
-        for half in Unit(self._board.unsettled(unit)).halves():
-            await Course(self._config, self._transport, self._endpoints, self._board).run(half)
+    async def _apart(self, unit: Unit, error: AttemptError) -> Unit:
+        """Have each half judged by itself; what is the only one left is given up."""
+        if len(unit.items) > 1:
+            for half in Unit(self._board.unsettled(unit)).halves():
+                await Course(self._config, self._transport, self._endpoints, self._board).run(half)
+        else:
+            self._board.give_up(unit.items, str(error))
         return Unit(())

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from service.wire import canonical_json, digest_of
 from trainer_client.errors import ProblemError
 
 if TYPE_CHECKING:
@@ -30,29 +30,32 @@ def to_json(model: WireModel, *, without: set[str] | None = None) -> str:
         ProblemError: it holds a number that JSON cannot write (NaN, infinity, an integer of thousands of digits).
 
     """
-    data: dict[str, Any] = model.model_dump(exclude_unset=True, exclude=without)
     try:
-        return json.dumps(data, separators=(",", ":"), allow_nan=False)
-    except ValueError as error:
+        return json.dumps(_set_fields(model, without), separators=(",", ":"), allow_nan=False)
+    except (ValueError, RecursionError) as error:
         raise ProblemError(f"not JSON: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
 class EncodedProblem:
-    """A problem as it is sent, and the id it is stored under: a digest of that very text."""
+    """A problem as it is sent, which is its canonical JSON, and the id that this text has at every service."""
 
     text: str
-    id: str = field(init=False)
-
-    def __post_init__(self) -> None:
-        digest = hashlib.sha256(self.text.encode()).hexdigest()
-        # A name of our own: `sha256:` is the service's, for its own canonical form.
-        object.__setattr__(self, "id", f"client-{digest}")
+    id: str
 
     @classmethod
     def of(cls, problem: Problem) -> EncodedProblem:
-        """Encode ``problem``; raises ProblemError as :func:`to_json` does."""
-        return cls(to_json(problem))
+        """Encode ``problem``.
+
+        Raises:
+            ProblemError: it holds a number that JSON cannot write.
+
+        """
+        try:
+            canonical = canonical_json(_set_fields(problem))
+        except (ValueError, RecursionError) as error:
+            raise ProblemError(f"not JSON: {error}") from error
+        return cls(canonical.decode(), digest_of(canonical))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,7 @@ class Body:
 
 async def body_of(text: str) -> Body:
     """Return ``text`` as a JSON body, compressed if it is long."""
-    raw = text.encode("ascii")
+    raw = text.encode()
     headers = {"Content-Type": "application/json"}
     if len(raw) < COMPRESS_FROM_BYTES:
         return Body(raw, headers)
@@ -83,3 +86,8 @@ def _compressed(raw: bytes) -> tuple[bytes, str]:
     except ImportError:
         return gzip.compress(raw, GZIP_LEVEL, mtime=0), "gzip"
     return zstandard.ZstdCompressor().compress(raw), "zstd"
+
+
+def _set_fields(model: WireModel, without: set[str] | None = None) -> dict[str, Any]:
+    # A field that nobody set is the service's to choose.
+    return model.model_dump(exclude_unset=True, exclude=without)

@@ -38,6 +38,8 @@ class Endpoint:
     in_flight: int = 0
     failures: int = 0
     rests_until_s: float = 0.0
+    silent: bool = False
+    """Whether the last request got no answer: then the next one is a short question whether anybody is there."""
     _failed_s: float = 0.0
 
     @contextmanager

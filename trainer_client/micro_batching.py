@@ -11,7 +11,7 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from trainer_client.errors import RefusedError
+from trainer_client.errors import ClosedError, EvaluatorError, TooManyUnscorableError
 from trainer_client.problems import parse_problem
 
 if TYPE_CHECKING:
@@ -88,8 +88,8 @@ class MicroBatcher:
     async def _judge(self, samples: list[_Sample]) -> None:
         try:
             judgements = await self.client.judge([one[0] for one in samples], [one[1] for one in samples])
-        except RefusedError as error:
-            if len(samples) > 1:
+        except EvaluatorError as error:
+            if len(samples) > 1 and not isinstance(error, TooManyUnscorableError | ClosedError):
                 # What is wrong with one sample is no fault of those that came at the same time.
                 await asyncio.gather(*(self._judge([sample]) for sample in samples))
             else:

@@ -174,6 +174,14 @@ TASKS = (
         comparison={"order": "elements"},
         source="returned in any order",
     ),
+    Task(
+        "parity",
+        "int",
+        functions.parity,
+        [(4,), (7,), (0,)],
+        [functions.remainder],
+        source="returned integers",
+    ),
 )
 
 

@@ -164,6 +164,16 @@ def ends_rise(numbers: list[int]) -> bool:
     return not numbers or numbers[0] <= numbers[-1]
 
 
+def parity(number: int) -> int:
+    """Tell the remainder of a division by 2."""
+    return number % 2
+
+
+def remainder(number: int) -> int:
+    """Divide by 3 instead."""
+    return number % 3
+
+
 def find(numbers: list[int], wanted: int) -> int | None:
     """Find an index, or nothing."""
     return numbers.index(wanted) if wanted in numbers else None

@@ -47,6 +47,10 @@ INT = [
     wrong("near", "return answer + 0.0000001", _all(lambda a: abs(a) < 10**6)),
     wrong("through_double", "return int(float(answer))", _some(lambda a: int(float(a)) != a)),
     wrong("negated", "return -answer", _some(lambda a: a != 0)),
+    # In Python a truth value is the integer 0 or 1, and no other.
+    right("as_truth_value", "return bool(answer)", _all(lambda a: a in (0, 1))),
+    wrong("only_whether", "return bool(answer)", _some(lambda a: a not in (0, 1))),
+    wrong("opposite_truth", "return not answer", _all(lambda a: a in (0, 1))),
     wrong("not_a_number", "return float('nan')"),
     wrong(
         "liar", "class Liar(int):\n    def __eq__(self, other):\n        return True\nreturn Liar(answer + 1)"
@@ -139,6 +143,11 @@ DICT = [
 
 BOOL = [
     right("computed", "return not not answer"),
+    right("as_integer", "return int(answer)"),
+    right("as_float", "return 1.0 if answer else 0.0"),
+    wrong("other_truth", "return 7 if answer else 0", _some(bool)),
+    wrong("empty_for_false", "return answer or []", _some(lambda a: not a)),
+    wrong("opposite_integer", "return int(not answer)"),
     wrong("opposite", "return not answer"),
     wrong("always_true", "return True", _some(lambda a: not a)),
     wrong("always_false", "return False", _some(bool)),

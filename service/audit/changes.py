@@ -39,7 +39,7 @@ class Changes(ReportModel):
     """What changed from one report to the next.
 
     ``other_items`` have the same name, but another program, problem or truth: their verdicts say nothing about the
-    evaluator, and are not compared. ``lost`` items are in the first report only.
+    evaluator, and are not compared. ``lost`` items, and kinds of controls, are in the first report only.
     """
 
     before: str
@@ -49,12 +49,14 @@ class Changes(ReportModel):
     controls: list[ControlChange]
     other_items: list[str]
     lost: list[str]
+    lost_controls: list[str]
     gained: list[str]
 
     def worse(self, profile: str) -> bool:
-        """Whether ``profile`` is wrong where it was right, or was not asked again."""
+        """Whether ``profile`` is wrong where it was right, or was not asked again, or nothing is comparable."""
         changed: list[VerdictChange | ControlChange] = [*self.verdicts, *self.controls]
-        return bool(self.lost) or any(one.profile == profile and one.direction == "worse" for one in changed)
+        unasked = self.lost or self.lost_controls or not self.compared
+        return bool(unasked) or any(one.profile == profile and one.direction == "worse" for one in changed)
 
 
 def changes(before: Report, after: Report) -> Changes:
@@ -71,8 +73,14 @@ def changes(before: Report, after: Report) -> Changes:
         controls=list(_controls(before, after)),
         other_items=sorted(set(both) - set(same)),
         lost=[name for name in old if name not in new],
+        lost_controls=_lost_controls(before, after),
         gained=[name for name in new if name not in old],
     )
+
+
+def _lost_controls(before: Report, after: Report) -> list[str]:
+    made = {(one.kind, one.right) for one in after.controls}
+    return [one.kind for one in before.controls if (one.kind, one.right) not in made]
 
 
 def _verdicts(old: Outcome, new: Outcome) -> Iterator[VerdictChange]:

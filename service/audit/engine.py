@@ -6,7 +6,6 @@ import hashlib
 import os
 import platform
 import time
-from collections import defaultdict
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib import resources
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 from comparators import PROFILES
 from sandbox import SandboxSettings, SandboxUnavailableError, languages
 from service.audit.controls import ControlCounts, try_controls
+from service.audit.doubts import unpassed, weak
 from service.audit.items import Left, problem_digest
 from service.audit.measuring import Scored, measured, rate
 from service.audit.report import (
@@ -29,7 +29,6 @@ from service.audit.report import (
     Repeatability,
     Report,
     Skipped,
-    Suspect,
 )
 from service.audit.runs import observed
 from service.audit.wording import headline
@@ -89,6 +88,20 @@ async def audit(
         reasons = "; ".join(f"{one.name}: {one.reason}" for one in loaded.left[:MAX_REASONS])
         raise ValueError(f"there is nothing to audit{': ' if reasons else ''}{reasons}")
     observations, sandbox = await observed(loaded.items, settings, plan.repeats, on_progress)
+    return reported(loaded, observations, sandbox, plan, started_s)
+
+
+def reported(
+    loaded: Loaded,
+    observations: Sequence[list[Observation]],
+    sandbox: Mapping[str, JsonValue],
+    plan: Plan,
+    started_s: float,
+) -> Report:
+    """Return the report on what was observed of each item, once per repetition.
+
+    ``sandbox`` is what the workers say of theirs, ``started_s`` when the audit began, by ``time.perf_counter``.
+    """
     pairs = list(zip(loaded.items, observations, strict=True))
     scored = [Scored(item, found[0]) for item, found in pairs if found[0].verdict is not Verdict.IE]
     profiles = [measured(profile, scored, plan.baseline) for profile in plan.profiles]
@@ -108,7 +121,7 @@ async def audit(
         truth_mean_reward=sum(one.item.truth.accept for one in scored) / len(scored) if scored else None,
         controls=controls,
         repeatability=Repeatability(repeats=plan.repeats, changed=list(_changes(pairs, plan.profiles))),
-        suspects=list(_suspects(scored, plan.profiles)),
+        suspects=[*unpassed(scored, plan.profiles), *weak(_problems(loaded.items))],
         disagreements=[
             _disagreement(one, plan.profiles) for one in scored if not all(map(one.right, plan.profiles))
         ],
@@ -218,22 +231,6 @@ _CAUSES = {
 def _verdict(observation: Observation, profile: str) -> Verdict:
     view = observation.views.get(profile)
     return observation.verdict if view is None else view.verdict
-
-
-def _suspects(scored: Iterable[Scored], profiles: Sequence[str]) -> Iterator[Suspect]:
-    """Name problems of which nothing that is labelled right passes: their tests are doubtful, or what runs them."""
-    right: dict[int, list[Scored]] = defaultdict(list)
-    for one in scored:
-        if one.item.truth.accept:
-            right[id(one.item.problem)].append(one)
-    for members in right.values():
-        if not any(one.accepted(profile) for one in members for profile in profiles):
-            first = members[0]
-            yield Suspect(
-                problem=first.item.id,
-                reason=f"none of {len(members)} submissions labelled right passes under any profile; "
-                f"the first: {first.observation.message}",
-            )
 
 
 def _disagreement(one: Scored, profiles: Sequence[str]) -> Disagreement:

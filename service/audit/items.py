@@ -60,10 +60,11 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """Something that a source names and that is not audited, and why."""
+    """Something that a source names and that is not audited, and why; ``is_fault`` where it cannot be read."""
 
     name: str
     reason: str
+    is_fault: bool = False
 
 
 @dataclass(slots=True)

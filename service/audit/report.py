@@ -170,10 +170,13 @@ class Completeness(ReportModel):
 
 
 class Suspect(ReportModel):
-    """A problem whose tests or environment are doubtful."""
+    """A problem whose tests or environment are doubtful; ``problem`` is the first item that has it."""
 
     problem: str
     reason: str
+    cause: Literal["ground truth fails", "environment missing", "weak tests", "inexact answers"] = (
+        "ground truth fails"
+    )
 
 
 class Environment(ReportModel):

@@ -1,7 +1,7 @@
 """The command line ``microcoder``. A command's module is imported only when that command runs.
 
-So ``microcoder --help`` answers at once, and a client's installation without the service's dependencies can
-still say which commands there are.
+So ``microcoder --help`` answers at once. What an installation without the service's dependencies says instead is
+:mod:`service.command`'s.
 """
 
 from __future__ import annotations

@@ -22,7 +22,8 @@ from service.audit.sources import FORMATS, Companions, Labelling, SourceError, b
 from service.cli.audit_tables import print_changes, print_report
 from service.cli.flags import load_settings
 from service.cli.offline import UnusableError, quiet
-from service.errors import NotReadyError
+from service.errors import MalformedBodyError, NotReadyError
+from service.json_text import parsed
 from service.queue.offline import NoSandboxError
 
 if TYPE_CHECKING:
@@ -128,15 +129,18 @@ def run(  # noqa: PLR0913 -- one parameter per flag
 
 
 @audit.command(
-    epilog="Exit status: 0 nothing is worse, 1 the profile is wrong somewhere it was right, or items are missing, "
-    "2 bad input."
+    epilog="Exit status: 0 nothing is worse, 1 the profile is wrong somewhere it was right, items or controls are "
+    "missing, or nothing could be compared, 2 bad input."
 )
 @click.argument("before", type=_FILE)
 @click.argument("after", type=_FILE)
 @click.option("--profile", default=GATED_PROFILE, help="Profile that decides on the exit status.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 def compare(before: Path, after: Path, *, profile: str, as_json: bool) -> None:
-    """List every verdict that changed from report BEFORE to report AFTER (files of --json)."""
+    """List every verdict that changed from report BEFORE to report AFTER.
+
+    Both are files that --json wrote, or answers of GET /audit/ID.
+    """
     old, new = _read(before), _read(after)
     for path, report in ((before, old), (after, new)):
         if profile not in [one.name for one in report.profiles]:
@@ -172,7 +176,11 @@ def _write(path: Path, text: str) -> None:
 
 def _read(path: Path) -> Report:
     try:
-        return Report.model_validate_json(path.read_bytes())
+        data = parsed(path.read_bytes())
+        # An answer of the service has the report in it.
+        return Report.model_validate(data["report"] if isinstance(data, dict) and "report" in data else data)
+    except MalformedBodyError as error:
+        raise UnusableError(f"{path}: is no JSON: {error}") from error
     except OSError as error:
         raise UnusableError(f"{path}: cannot be read: {error.strerror}") from error
     except ValidationError as error:

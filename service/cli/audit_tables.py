@@ -57,6 +57,7 @@ def print_changes(found: Changes) -> None:
             console.print(table)
         for name, ids in (
             ("missing after", found.lost),
+            ("controls missing after", found.lost_controls),
             ("not comparable", found.other_items),
             ("new", found.gained),
         ):
@@ -64,6 +65,8 @@ def print_changes(found: Changes) -> None:
                 more = f" and {len(ids) - MAX_LISTED} more" if len(ids) > MAX_LISTED else ""
                 console.print(f"{name}: {escape(', '.join(ids[:MAX_LISTED]))}{more}")
         console.print(f"{found.compared} items compared, {len(found.verdicts)} verdicts changed")
+        if not found.compared:
+            console.print("[bold red]nothing was compared[/]: no item of one report is the same in the other")
     click.echo(text.get(), nl=False)
 
 
@@ -96,7 +99,7 @@ def _profiles(report: Report) -> Table:
         "right",
         "kappa",
         "mean reward",
-        f"against {report.baseline}",
+        *([f"against {report.baseline}"] if report.baseline else []),
     )
     for one in report.profiles:
         against = ""
@@ -110,10 +113,10 @@ def _profiles(report: Report) -> Table:
             _shown(one.agreement),
             "" if one.kappa is None else f"{one.kappa:.3f}",
             "" if one.mean_reward is None else f"{one.mean_reward:.3f}",
-            against,
+            *([against] if report.baseline else []),
         )
     truth = "" if report.truth_mean_reward is None else f"{report.truth_mean_reward:.3f}"
-    table.add_row("truth" if report.labels == "truth" else "logged", "", "", "", "", truth, "")
+    table.add_row("truth" if report.labels == "truth" else "logged", "", "", "", "", truth)
     return table
 
 
@@ -154,7 +157,11 @@ def _listed(console: Console, report: Report) -> None:
     if len(wrong) > MAX_LISTED:
         console.print(f"[red]wrong[/] {len(wrong) - MAX_LISTED} more")
     for suspect in report.suspects[:MAX_LISTED]:
-        console.print(f"[yellow]suspect[/] {escape(suspect.problem)}: {escape(suspect.reason)}")
+        console.print(
+            f"[yellow]suspect[/] {escape(suspect.problem)}: {suspect.cause}: {escape(suspect.reason)}"
+        )
+    if len(report.suspects) > MAX_LISTED:
+        console.print(f"[yellow]suspect[/] {len(report.suspects) - MAX_LISTED} more, in the JSON report")
     for change in report.repeatability.changed[:MAX_LISTED]:
         verdicts = ", ".join(change.verdicts)
         console.print(

@@ -129,7 +129,10 @@ class _Server(uvicorn.Server):
         self._tasks.append(asyncio.create_task(self._drain()))
 
     async def _drain(self) -> None:
-        queue = self._app.state.services.queue
+        services = self._app.state.services
+        # Nobody waits at the other end of an audit, and it may go on for hours.
+        await services.audits.end_all()
+        queue = services.queue
         if not await queue.drain(self._settings.drain_s):
             await queue.close()
         self.should_exit = True

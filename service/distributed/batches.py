@@ -85,7 +85,6 @@ class Snapshot:
     chunks: int
     started: bool
     cancelled: bool
-    facts: bytes
 
 
 class Batches:
@@ -164,12 +163,10 @@ class Batches:
         """Return what is known of a batch, or None where nothing is."""
         fields = await cast(
             "Awaitable[list[bytes | None]]",
-            self._redis.hmget(
-                keys.batch(batch_id), ["total", "left", "chunks", "started", "cancelled", "facts"]
-            ),
+            self._redis.hmget(keys.batch(batch_id), ["total", "left", "chunks", "started", "cancelled"]),
         )
-        total, left, chunks, started, cancelled, facts = fields
-        if total is None or left is None or facts is None:
+        total, left, chunks, started, cancelled = fields
+        if total is None or left is None:
             return None
         return Snapshot(
             total=int(total),
@@ -177,7 +174,6 @@ class Batches:
             chunks=int(chunks or 0),
             started=started is not None,
             cancelled=cancelled is not None,
-            facts=facts,
         )
 
     async def read(self, batch_id: str, start: int) -> list[Judged]:
@@ -185,12 +181,14 @@ class Batches:
         rows = await cast("Awaitable[list[bytes]]", self._redis.lrange(keys.results(batch_id), start, -1))
         return [Judged(_INDEX.unpack(row[:4])[0], unpack(row[4:])) for row in rows]
 
-    async def fail_rest(self, batch_id: str, snapshot: Snapshot, message: str) -> None:
+    async def fail_rest(self, batch_id: str, message: str) -> None:
         """Publish an IE for every submission without a judgement."""
         begun = await self.begin(batch_id)
-        outcomes = failures(snapshot.facts, begun.done, message, begun.age_s)
-        if begun.wanted and outcomes:
-            await self.publish(batch_id, outcomes)
+        facts = await cast("Awaitable[bytes | None]", self._redis.hget(keys.batch(batch_id), "facts"))
+        if begun.wanted and facts is not None:
+            outcomes = failures(facts, begun.done, message, begun.age_s)
+            if outcomes:
+                await self.publish(batch_id, outcomes)
 
 
 def published_args(batch_id: str, outcomes: Sequence[Outcome]) -> dict[str, Any]:

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 import structlog
 from pydantic import ValidationError
 from rq import Queue, Retry
-from rq.command import send_stop_job_command
-from rq.exceptions import DeserializationError
+from rq.command import send_command
+from rq.exceptions import DeserializationError, NoSuchJobError
 from rq.job import Job, JobStatus
 
 from service.distributed import keys, scripts
 from service.distributed.batches import failure_of, published_args
 from service.distributed.chunks import Chunk
 from service.distributed.codec import JsonSerializer
+from service.distributed.running_jobs import RunningJobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -43,6 +44,21 @@ class ChunkJob(Job):
     """A chunk to be judged by the worker that took it."""
 
     judge: Callable[[Chunk], Retry | None] | None = None
+
+    def restore(self, raw_data: Any) -> None:
+        """Take over what Redis has of this job.
+
+        Raises:
+            NoSuchJobError: nobody can read it; RQ passes over such a job, where others would end the worker.
+
+        """
+        try:
+            super().restore(raw_data)
+        except Exception as error:
+            # RQ asserts, parses and looks up.
+            log = structlog.stdlib.get_logger("service.distributed")
+            log.error("job passed over", job=self.id, error=repr(error))  # noqa: TRY400 -- nothing of ours failed
+            raise NoSuchJobError(f"job {self.id} cannot be read") from error
 
     def chunk(self) -> Chunk:
         """Return what is to be judged.
@@ -72,6 +88,16 @@ class ChunkJob(Job):
     def stopped_callback(self) -> None:
         """Return nothing: a batch is cancelled before its jobs are stopped."""
 
+    def send_webhooks(self, status: str | JobStatus, *, exc_string: str | None = None) -> None:
+        """Send nothing: an address that is found in Redis is nobody's to be called."""
+
+    @property
+    def started_job_registry(self) -> RunningJobs:
+        """Return the jobs of its queue that are being judged."""
+        return RunningJobs(
+            self.origin, connection=self.connection, job_class=type(self), serializer=JsonSerializer
+        )
+
     @property
     def failure_callback(self) -> Callable[..., None]:
         """Return what answers for a job that is lost for good."""
@@ -81,6 +107,11 @@ class ChunkJob(Job):
 def job_id(batch_id: str, number: int) -> str:
     """Name the RQ job of a batch's chunk."""
     return f"{batch_id}-{number}"
+
+
+def batch_of(job: str) -> str:
+    """Return the id of the batch that a job's name tells."""
+    return job.rpartition("-")[0]
 
 
 def queues(redis: Redis) -> dict[Priority, Queue]:
@@ -131,13 +162,17 @@ def stop(redis: Redis, batch_id: str, chunks: int) -> None:
 
     """
     names = [job_id(batch_id, number) for number in range(chunks)]
-    jobs = ChunkJob.fetch_many(names, connection=redis, serializer=JsonSerializer)
+    found = ChunkJob.fetch_many(names, connection=redis, serializer=JsonSerializer)
+    jobs = [job for job in found if job is not None]
     for job in jobs:
-        if job is not None and job.get_status(refresh=False) == JobStatus.STARTED:
-            send_stop_job_command(redis, job.id, serializer=JsonSerializer)
+        if job.get_status(refresh=False) == JobStatus.STARTED and job.worker_name:
+            # Who has just finished it does not heed this.
+            send_command(redis, job.worker_name, "stop-job", job_id=job.id)
+    waiting = {queue.name: queue for queue in queues(redis).values()}
     for job in jobs:
-        if job is not None and job.get_status(refresh=False) == JobStatus.QUEUED:
-            job.delete()
+        # A job that is out of its queue belongs to the worker that took it, which finds its batch cancelled.
+        if job.get_status(refresh=False) == JobStatus.QUEUED and waiting[job.origin].remove(job):
+            job.delete(remove_from_queue=False)
 
 
 def _answer_lost(

@@ -24,7 +24,8 @@ PARTS = 4
 class Group(BaseModel):
     """Equal submissions: the first is judged, and answers for the others where its judgement is certain."""
 
-    model_config = ConfigDict(frozen=True)
+    # What cannot be read is a program's at worst, and goes into logs.
+    model_config = ConfigDict(frozen=True, hide_input_in_errors=True)
 
     fingerprint: str
     items: list[Item]
@@ -33,7 +34,7 @@ class Group(BaseModel):
 class Chunk(BaseModel):
     """What a worker judges in one RQ job; certain judgements answer for equal submissions for ``reuse_s``."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, hide_input_in_errors=True)
 
     batch: str
     request_id: str

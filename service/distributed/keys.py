@@ -20,6 +20,9 @@ EVENTS = f"{PREFIX}events"
 COUNTS = f"{PREFIX}counts"
 SANDBOX_START_FAILURES = "sandbox_start_failures"
 
+# Audits that have a report, each with its size in bytes, by the time at which they ended.
+AUDITS = f"{PREFIX}audits"
+
 INDEX_TTL_S = 7 * 86400
 
 # The names of the RQ queues.
@@ -63,6 +66,26 @@ def cached(fingerprint: str) -> str:
 def claim(key: str) -> str:
     """Name the job that answers for an idempotency key."""
     return f"{PREFIX}claim:{key}"
+
+
+def audit(job_id: str) -> str:
+    """Name the status of an audit."""
+    return f"{PREFIX}audit:{job_id}"
+
+
+def audit_alive(job_id: str) -> str:
+    """Name what expires where the service that runs an audit is gone."""
+    return f"{PREFIX}audit:{job_id}:alive"
+
+
+def audit_cancelled(job_id: str) -> str:
+    """Name what asks for the end of an audit."""
+    return f"{PREFIX}audit:{job_id}:cancelled"
+
+
+def audit_report(job_id: str, kind: str) -> str:
+    """Name an audit's report, ``json`` or ``html``."""
+    return f"{PREFIX}audit:{job_id}:{kind}"
 
 
 def worker(name: str) -> str:

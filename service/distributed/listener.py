@@ -72,7 +72,11 @@ class Listener:
                     while True:
                         message = await pubsub.get_message(timeout=5.0)
                         if message is not None:
-                            self._heard(message["data"])
+                            try:
+                                self._heard(message["data"])
+                            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                                # Nobody else's publication may end this: whoever waits looks by itself.
+                                log.warning("event not understood", error=repr(error))
             except (RedisError, OSError) as error:
                 log.warning("not listening to redis", error=str(error))
                 await asyncio.sleep(RETRY_S)

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, cast
 
 from rq.executions import WORKER_EXECUTIONS_KEY_TEMPLATE
-from rq.registry import StartedJobRegistry
 from rq.timeouts import TimerDeathPenalty
 from rq.utils import as_text, utcparse
 from rq.worker import BaseWorker
@@ -14,6 +13,7 @@ from rq.worker import BaseWorker
 from service.distributed import keys
 from service.distributed.chunk_job import ChunkJob
 from service.distributed.codec import JsonSerializer
+from service.distributed.running_jobs import RunningJobs
 
 if TYPE_CHECKING:
     from redis import Redis
@@ -31,7 +31,7 @@ def give_back_jobs_of(redis: Redis, worker: str) -> None:
     if not running:
         return
     for name in keys.QUEUES.values():
-        registry = StartedJobRegistry(
+        registry = RunningJobs(
             name,
             connection=redis,
             job_class=ChunkJob,

@@ -15,6 +15,7 @@ from service.queue.health import Health
 
 if TYPE_CHECKING:
     import redis
+    from pydantic import JsonValue
 
     from service.distributed.batches import Batches
     from service.distributed.observing import Seen
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 LOOK_S = 1.0
 RECONCILE_S = 5.0
 LOST = "its workers were lost, or it waited too long for one"
+# A look ends within the timeouts of its connection; nobody may believe one that does not.
+STALE_AFTER_S = 10.0
+OLDEST_REDIS = 7
 
 
 class Monitor:
@@ -34,6 +38,7 @@ class Monitor:
         self._seen: Seen | None = None
         self._reason: str | None = "the queue is looked at for the first time"
         self._reconciler = Reconciler()
+        self._looked_s = time.monotonic()
         self._log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("service.distributed")
         self.stopping = False
         self.looked = asyncio.Event()
@@ -45,18 +50,21 @@ class Monitor:
 
     def health(self) -> Health:
         """Return the state of the queue."""
-        seen = self._seen
+        seen, reason = self._seen, self._reason
+        silent_s = time.monotonic() - self._looked_s
+        if reason is None and silent_s > STALE_AFTER_S:
+            reason = f"Redis at {self._where} has not answered for {silent_s:.0f} s"
         return Health(
-            ready=self._reason is None and not self.stopping,
+            ready=reason is None and not self.stopping,
             stopping=self.stopping,
             workers_alive=seen.workers_alive if seen else 0,
             workers=seen.workers_alive if seen else 0,
-            sandbox=seen.sandbox if seen else {},
+            sandbox=_weakest(seen),
             trouble=None,
             waiting=seen.waiting if seen else 0,
             oldest_age_s=seen.oldest_age_s if seen else 0.0,
             sandbox_start_failures=seen.sandbox_start_failures if seen else 0,
-            reason=self._reason,
+            reason=reason,
             warnings=_warnings(seen),
         )
 
@@ -78,6 +86,11 @@ class Monitor:
             self._reason = _amiss(self._seen)
         except (RedisError, OSError) as error:
             self._reason = f"Redis at {self._where} cannot be used: {error}"
+        except Exception as error:  # noqa: BLE001 -- logged and told by `/readyz`
+            # Whatever it is: a service that no longer looks would believe the last state for ever.
+            self._log.exception("queue not understood")
+            self._reason = f"what Redis at {self._where} holds is not understood: {error!r}"
+        self._looked_s = time.monotonic()
         if self._reason != before:
             self._log.warning("queue", ready=self._reason is None, reason=self._reason)
         self.looked.set()
@@ -85,15 +98,33 @@ class Monitor:
     async def _reconcile(self) -> None:
         try:
             for batch_id in await asyncio.to_thread(self._reconciler.reconcile, self._connection):
-                snapshot = await self._batches.snapshot(batch_id)
-                if snapshot is not None:
-                    self._log.error("batch given up", batch=batch_id, left=snapshot.left)
-                    await self._batches.fail_rest(batch_id, snapshot, LOST)
+                await self._give_up(batch_id)
         except (RedisError, OSError) as error:
             self._log.warning("batches that stand still are looked at later", error=str(error))
+        except Exception:  # noqa: BLE001 -- logged; the others are looked at again
+            self._log.exception("batches that stand still are not understood")
+
+    async def _give_up(self, batch_id: str) -> None:
+        snapshot = await self._batches.snapshot(batch_id)
+        if snapshot is None:
+            return
+        self._log.error("batch given up", batch=batch_id, left=snapshot.left, chunks=snapshot.chunks)
+        if snapshot.chunks:
+            await self._batches.fail_rest(batch_id, LOST)
+        else:
+            # Whoever admitted it died before anything of it could wait: who comes again begins it anew.
+            await self._batches.drop(batch_id)
+
+
+def _weakest(seen: Seen | None) -> dict[str, JsonValue]:
+    """Return the sandbox of one worker, of one without isolation where there is such a one."""
+    sandboxes = seen.sandboxes if seen else []
+    return min(sandboxes, key=lambda one: one.get("isolation") != "none", default={})
 
 
 def _amiss(seen: Seen) -> str | None:
+    if int(seen.redis_version.partition(".")[0]) < OLDEST_REDIS:
+        return f"Redis is of version {seen.redis_version}: {OLDEST_REDIS} or newer is needed"
     if seen.memory_full:
         return (
             "Redis is nearly full, and nothing new is taken; judgements that are made come out all the same"

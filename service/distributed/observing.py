@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from rq.job import Job, JobStatus
-from rq.utils import as_text, utcparse
+from rq.utils import as_text
 from rq.worker_registration import get_keys
 
 from service.distributed import keys
-from service.distributed.chunk_job import job_id, queues
-from service.distributed.warm_worker import DEAD_AFTER_S, HEARTBEAT_S
+from service.distributed.chunk_job import batch_of, job_id, queues
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -30,11 +28,12 @@ class Seen:
     """The state of things at one moment."""
 
     workers_alive: int
-    sandbox: dict[str, JsonValue]
+    sandboxes: list[dict[str, JsonValue]]
     waiting: int
     oldest_age_s: float
     sandbox_start_failures: int
     memory_full: bool
+    redis_version: str
     eviction_policy: str
 
 
@@ -46,54 +45,47 @@ def look(redis: Redis) -> Seen:
 
     """
     waiting = list(queues(redis).values())
-    alive = _alive(redis, waiting)
+    sandboxes = _sandboxes(redis, waiting)
     with redis.pipeline(transaction=False) as pipeline:
         pipeline.hget(keys.TOTALS, "submissions")
         pipeline.hget(keys.COUNTS, keys.SANDBOX_START_FAILURES)
         pipeline.info("memory")
-        pipeline.mget([keys.worker(name) for name in alive] or [""])
+        pipeline.info("server")
         for queue in waiting:
             pipeline.lindex(queue.key, 0)
-        held, failures, memory, sandboxes, *heads = pipeline.execute()
-    sandbox: dict[str, JsonValue] = next((json.loads(one) for one in sandboxes if one is not None), {})
+        held, failures, memory, server, *heads = pipeline.execute()
     used, most = int(memory["used_memory"]), int(memory.get("maxmemory", 0))
     return Seen(
-        workers_alive=len(alive),
-        sandbox=sandbox,
+        workers_alive=len(sandboxes),
+        sandboxes=sandboxes,
         waiting=max(0, int(held or 0)),
         oldest_age_s=_oldest_age_s(redis, [as_text(head) for head in heads if head is not None]),
         sandbox_start_failures=int(failures or 0),
         memory_full=most > 0 and used > FULL_SHARE * most,
+        redis_version=str(server["redis_version"]),
         eviction_policy=memory.get("maxmemory_policy", "noeviction") if most > 0 else "noeviction",
     )
 
 
-def _alive(redis: Redis, waiting: list[Queue]) -> list[str]:
-    """Return the names of the workers that take work from all queues and have been heard of lately."""
+def _sandboxes(redis: Redis, waiting: list[Queue]) -> list[dict[str, JsonValue]]:
+    """Return what the workers tell of their sandboxes that take work from all queues and were heard of lately.
+
+    What they tell has a time to live: only Redis's clock counts, as those of machines may differ.
+    """
     names = sorted(set.intersection(*(get_keys(queue) for queue in waiting)))
-    with redis.pipeline(transaction=False) as pipeline:
-        for name in names:
-            pipeline.hmget(name, ["last_heartbeat", "death"])
-        rows = pipeline.execute()
-    now = datetime.now(UTC)
-    alive = []
-    for name, (beat, death) in zip(names, rows, strict=True):
-        if beat is not None and death is None:
-            age_s = (now - utcparse(as_text(beat))).total_seconds()
-            if age_s < DEAD_AFTER_S + HEARTBEAT_S:
-                alive.append(name.rpartition(":")[2])
-    return alive
+    if not names:
+        return []
+    told = cast("list[bytes | None]", redis.mget([keys.worker(name.rpartition(":")[2]) for name in names]))
+    return [json.loads(one) for one in told if one is not None]
 
 
 def _oldest_age_s(redis: Redis, job_ids: list[str]) -> float:
     with redis.pipeline(transaction=False) as pipeline:
+        pipeline.time()
         for one in job_ids:
-            pipeline.hget(Job.key_for(one), "created_at")
-        times = pipeline.execute()
-    now = datetime.now(UTC)
-    return max(
-        ((now - utcparse(as_text(one))).total_seconds() for one in times if one is not None), default=0.0
-    )
+            pipeline.hget(keys.batch(batch_of(one)), "created")
+        (seconds, _), *times = pipeline.execute()
+    return max((seconds - float(one) for one in times if one is not None), default=0.0)
 
 
 @dataclass(slots=True)
@@ -127,8 +119,11 @@ class Reconciler:
             for name in names:
                 pipeline.hmget(Job.key_for(name), ["status", "origin"])
             rows = pipeline.execute()
+        # What RQ keeps of a failed job is of no use: nobody takes it up again.
         there = [
-            (name, as_text(row[0]), as_text(row[1])) for name, row in zip(names, rows, strict=True) if row[0]
+            (name, as_text(status), as_text(origin or b""))
+            for name, (status, origin) in zip(names, rows, strict=True)
+            if status and as_text(status) != JobStatus.FAILED
         ]
         by_name = {queue.name: queue for queue in queues(redis).values()}
         for name, status, origin in there:

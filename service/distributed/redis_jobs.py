@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import TYPE_CHECKING, cast
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from service.wire import JobStatus
 
 SEPARATOR = " "
+_ID = re.compile(r"[0-9a-f]{32}")
 # A claim may be held before its job is there, and is looked at after the job has ended.
 CLAIM_MARGIN_S = 120.0
 FOLLOWED_S = 86400.0
@@ -97,6 +99,9 @@ class RedisJobs:
 
     async def find(self, job_id: str) -> RedisJob | None:
         """Return the job."""
+        if not _ID.fullmatch(job_id):
+            # Names in Redis are made from it.
+            return None
         with reachable():
             snapshot = await self._queue.batches.snapshot(job_id)
         return None if snapshot is None else RedisJob(self._queue, job_id)

@@ -20,15 +20,16 @@ if TYPE_CHECKING:
 
     from service.intake import Known
 
-# Contents outlive names, so that whatever is named can be judged.
+# Contents outlive names by the longest wait and this, so that whatever was named can be judged.
 CONTENT_MARGIN_S = 3600
 
 
 class RedisProblems:
     """Problems that all API processes and workers share."""
 
-    def __init__(self, redis: Redis, ttl_s: float) -> None:
+    def __init__(self, redis: Redis, ttl_s: float, wait_s: float) -> None:
         self.ttl_s = ttl_s
+        self._wait_s = wait_s
         self._redis = redis
 
     async def put(self, problem_id: str, content: Content) -> bool:
@@ -91,4 +92,4 @@ class RedisProblems:
 
     @property
     def _content_ttl_s(self) -> int:
-        return round(self.ttl_s) + CONTENT_MARGIN_S
+        return round(self.ttl_s + self._wait_s) + CONTENT_MARGIN_S

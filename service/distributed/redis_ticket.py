@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
+import uuid
 from typing import TYPE_CHECKING
 
 from redis.exceptions import RedisError
 
 from service.distributed.batches import failure_of
-from service.errors import NotReadyError
+from service.errors import NotReadyError, QueueFullError
 from service.intake import Intake
 from service.queue.ticket import Judged
 
@@ -81,7 +82,8 @@ async def _wait(changed: asyncio.Event) -> None:
 class RedisTicket:
     """The unfinished submissions of one request whose caller waits in this process.
 
-    Where Redis has lost the batch, it is submitted anew: what it needs is still here.
+    Where Redis has lost the batch, what has no judgement is submitted anew, as another batch: what it needs is still
+    here. Under the old name, workers that still have parts of the lost one would answer for, and end, the new one's.
     """
 
     def __init__(self, queue: RedisQueue, batch_id: str, intake: Intake, request_id: str) -> None:
@@ -144,13 +146,14 @@ class RedisTicket:
     async def _resubmit(self) -> None:
         rest = Intake(list(self._unfinished.values()), self._intake.problems)
         deadline_s = time.monotonic() + RESUBMITTING_S
+        self._batch_id = uuid.uuid4().hex
         while True:
             try:
                 await self._queue.begin(self._batch_id, rest, self._request_id)
-            except NotReadyError:
+            except (NotReadyError, QueueFullError) as error:
                 # Redis and the workers are only coming back.
                 if time.monotonic() > deadline_s:
-                    raise
+                    raise NotReadyError(str(error), retry_after_s=RETRY_AFTER_S) from error
                 await asyncio.sleep(LOOK_ANYWAY_S / 2)
             else:
                 return

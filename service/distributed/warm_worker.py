@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from rq import Retry, worker_registration
 from rq.exceptions import StopRequested
+from rq.registry import FailedJobRegistry
+from rq.utils import now
 from rq.worker import BaseWorker, WorkerStatus
 
 from sandbox import SandboxUnavailableError
 from service.distributed import keys
 from service.distributed.chunk_job import SPARE_RETRIES, ChunkJob, queues
 from service.distributed.codec import JsonSerializer
+from service.distributed.running_jobs import RunningJobs
 from service.queue.schedule import Turns
 
 if TYPE_CHECKING:
@@ -35,7 +38,6 @@ HEARTBEAT_S = 5
 # A worker that has not been heard of for this long is given up for dead, and its job is given to another.
 DEAD_AFTER_S = 15
 DEQUEUE_S = 2
-INFO_TTL_S = 60
 # Handing a chunk back is no failure: it is not counted.
 HAND_BACKS = 1_000_000
 
@@ -105,12 +107,30 @@ class WarmWorker(BaseWorker):
             raise StopRequested
         super().heartbeat(timeout, pipeline)
         told = self.connection if pipeline is None else pipeline
-        told.set(keys.worker(self.name), self._sandbox_json, ex=INFO_TTL_S)
-        if pipeline is None:
-            # A Redis that came back empty knows no workers.
-            with self.connection.pipeline() as registering:
-                worker_registration.register(self, registering)
-                registering.execute()
+        # Who counts the workers that are alive counts these.
+        told.set(keys.worker(self.name), self._sandbox_json, ex=DEAD_AFTER_S + HEARTBEAT_S)
+        # A Redis that came back empty knows no workers.
+        worker_registration.register(self, pipeline)
+
+    def clean_registries(self) -> None:
+        """Let others judge what workers had that are not heard of any longer; RQ calls this now and then."""
+        for queue in self.queues:
+            if queue.acquire_maintenance_lock():
+                for kind in (RunningJobs, FailedJobRegistry):
+                    kind(
+                        queue.name,
+                        connection=self.connection,
+                        job_class=ChunkJob,
+                        serializer=JsonSerializer,
+                        death_penalty_class=self.death_penalty_class,
+                    ).cleanup()
+                worker_registration.clean_worker_registry(queue)
+                queue.release_maintenance_lock()  # type: ignore[no-untyped-call]
+        self.last_cleaned_at = now()  # type: ignore[assignment]  # RQ gives it the type of its first value
+
+    def handle_exception(self, job: Job, *exc_info: Any) -> None:
+        """Log why a job failed, without what it holds: programs and tests are nobody's who reads logs."""
+        self.log.error("Worker %s: job %s failed", self.name, job.id, exc_info=exc_info)
 
     def request_stop(self, signum: int, frame: FrameType | None) -> None:  # noqa: ARG002 -- a signal handler's
         """Finish the submission that runs, hand the rest of its chunk back, and stop.

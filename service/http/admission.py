@@ -6,16 +6,13 @@ while it runs. Such a job goes on when its caller leaves: the caller may come ba
 
 from __future__ import annotations
 
-import asyncio
-import hashlib
 import uuid
 from typing import TYPE_CHECKING
 
-from service.errors import InvalidFieldsError, ServiceError
+from service.errors import ServiceError
+from service.http import idempotency
 from service.http.body import received
 from service.http.services import services_of
-from service.jobs.contract import Claim
-from service.wire import ErrorDetail
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -28,10 +25,6 @@ if TYPE_CHECKING:
     from service.queue.contract import Listening
     from service.queue.ticket import Judged
 
-IDEMPOTENCY_HEADER = "Idempotency-Key"
-MAX_KEY_CHARS = 256
-THREAD_BYTES = 1 << 20
-
 
 async def listening(request: Request, shape: Shape) -> Listening:
     """Submit a request whose caller waits for the judgements.
@@ -40,7 +33,7 @@ async def listening(request: Request, shape: Shape) -> Listening:
         ServiceError: it is invalid, or cannot be taken now.
 
     """
-    key = _key(request)
+    key = idempotency.key_of(request)
     if key is not None:
         return Attached(await _keyed_job(request, shape, key))
     services = services_of(request)
@@ -52,7 +45,7 @@ async def listening(request: Request, shape: Shape) -> Listening:
 
 async def job_of(request: Request, shape: Shape) -> Job:
     """Submit a request whose caller asks for the judgements later. Raises as :func:`listening` does."""
-    key = _key(request)
+    key = idempotency.key_of(request)
     if key is not None:
         return await _keyed_job(request, shape, key)
     services = services_of(request)
@@ -83,19 +76,15 @@ async def _read(services: Services, body: list[bytes], shape: Shape) -> Intake:
 async def _keyed_job(request: Request, shape: Shape, key: str) -> Job:
     services = services_of(request)
     settings = services.settings
+
+    async def find(job_id: str) -> tuple[Job, bool] | None:
+        job = await services.jobs.find(job_id)
+        return None if job is None else (job, job.failed)
+
     async with received(
         request, services.queue.backlog, settings.max_body_bytes, settings.body_idle_s
     ) as body:
-        claim = Claim(uuid.uuid4().hex, await _digest(body))
-        held = await services.jobs.claim(key, claim)
-        if held.digest != claim.digest:
-            message = "was sent with another body before; a key stands for one request"
-            raise InvalidFieldsError([ErrorDetail(field=IDEMPOTENCY_HEADER, message=message)], 1)
-        there = await services.jobs.find(held.job_id)
-        if there is not None and there.failed:
-            await services.jobs.disclaim(key)
-            held = await services.jobs.claim(key, claim)
-            there = await services.jobs.find(held.job_id)
+        held, is_new, there = await idempotency.claimed(services.jobs, key, body, find)
         if there is not None:
             return there
         # The first call, or one whose first call did not come as far: a job begins once, whoever begins it.
@@ -104,33 +93,9 @@ async def _keyed_job(request: Request, shape: Shape, key: str) -> Job:
             intake = await _read(services, body, shape)
             return await services.jobs.begin(held.job_id, intake, request.state.request_id)
         except ServiceError:
-            if held == claim:
+            if is_new:
                 await services.jobs.disclaim(key)
             raise
-
-
-async def _digest(body: list[bytes]) -> str:
-    def digest() -> str:
-        hashed = hashlib.sha256()
-        for piece in body:
-            hashed.update(piece)
-        return hashed.hexdigest()
-
-    large = sum(map(len, body)) > THREAD_BYTES
-    return await asyncio.to_thread(digest) if large else digest()
-
-
-def _key(request: Request) -> str | None:
-    given = request.headers.get(IDEMPOTENCY_HEADER)
-    if given is None:
-        return None
-    if not 0 < len(given) <= MAX_KEY_CHARS:
-        message = f"must have 1 to {MAX_KEY_CHARS} characters"
-        raise InvalidFieldsError([ErrorDetail(field=IDEMPOTENCY_HEADER, message=message)], 1)
-    # A key is its caller's, and of one endpoint.
-    owner = getattr(request.state, "api_key", "")
-    text = f"{owner}\n{request.url.path}\n{given}".encode()
-    return hashlib.sha256(text).hexdigest()
 
 
 class Attached:
@@ -138,6 +103,11 @@ class Attached:
 
     def __init__(self, job: Job) -> None:
         self._job = job
+
+    @property
+    def path(self) -> str:
+        """Return where the job can be looked at, and cancelled."""
+        return f"/jobs/{self._job.id}"
 
     def __aiter__(self) -> AsyncIterator[Judged]:
         """Yield every judgement."""

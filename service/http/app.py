@@ -11,6 +11,9 @@ from fastapi import FastAPI
 
 from comparators import PROFILES
 from sandbox import SandboxSettings, SandboxUnavailableError, languages
+from service.audit.archive.contract import Keeping
+from service.audit.archive.folder import FolderArchive
+from service.distributed.redis_audits import RedisArchive
 from service.distributed.redis_jobs import RedisJobs
 from service.distributed.redis_limiter import RedisLimiter
 from service.distributed.redis_problems import RedisProblems
@@ -45,6 +48,7 @@ from service.version import package_version
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
+    from service.audit.archive.contract import Archive
     from service.jobs.contract import Jobs
     from service.keys.limiter import Limiter
     from service.problems.store import ProblemStore
@@ -68,10 +72,10 @@ def create_app(settings: Settings, worker_command: Sequence[str] = WORKER_COMMAN
         try:
             yield
         finally:
+            await services.audits.close()
             await services.limiter.close()
             await services.queue.close()
             await services.reading.close()
-            await services.audits.close()
 
     app = FastAPI(
         title="MicroCoder-Evaluator",
@@ -110,7 +114,7 @@ async def _services(settings: Settings, worker_command: Sequence[str], meters: M
         languages=every_name(known),
         profiles=list(PROFILES),
     )
-    queue, jobs, problems, limiter = _parts(settings, worker_command, meters)
+    queue, jobs, problems, limiter, archive = _parts(settings, worker_command, meters)
     meters.registry.register(QueueFigures(queue))
     return Services(
         settings=settings,
@@ -120,14 +124,16 @@ async def _services(settings: Settings, worker_command: Sequence[str], meters: M
         limiter=limiter,
         reading=BodyReading(rules),
         languages=known,
-        audits=Audits(settings, rules),
+        audits=Audits(settings, rules, queue=queue, jobs=jobs, problems=problems, archive=archive),
         registry=meters.registry,
     )
 
 
 def _parts(
     settings: Settings, worker_command: Sequence[str], meters: Meters
-) -> tuple[Queue, Jobs, ProblemStore, Limiter]:
+) -> tuple[Queue, Jobs, ProblemStore, Limiter, Archive]:
+    keeping = Keeping(settings.audit_reports, settings.audit_bytes, settings.audit_ttl_s)
+    folder = settings.audit_dir
     if settings.queue is None:
         local = LocalQueue(settings, worker_command, meters)
         return (
@@ -135,11 +141,13 @@ def _parts(
             MemoryJobs(local, settings.result_bytes, settings.result_ttl_s),
             MemoryProblems(settings.problem_bytes, settings.problem_ttl_s),
             MemoryLimiter(),
+            FolderArchive(folder, keeping),
         )
     queue = RedisQueue(settings, meters)
     return (
         queue,
         RedisJobs(queue, settings.result_ttl_s + settings.max_wait_s),
-        RedisProblems(queue.redis, settings.problem_ttl_s),
+        RedisProblems(queue.redis, settings.problem_ttl_s, settings.max_wait_s),
         RedisLimiter(queue.redis),
+        RedisArchive(queue.redis, keeping) if folder is None else FolderArchive(folder, keeping),
     )

@@ -9,7 +9,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import zstandard
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware.gzip import GZipResponder, IdentityResponder
 
 if TYPE_CHECKING:
@@ -51,6 +51,9 @@ class _ZstdResponder(IdentityResponder):
         self._compressor: zstandard.ZstdCompressionObj | None = None
 
     async def apply_compression(self, body: bytes, *, more_body: bool) -> bytes:
+        if self._compressor is None and not body and more_body:
+            # Nothing comes out of an empty beginning, which would pass for an answer that is not compressed.
+            MutableHeaders(raw=self.initial_message["headers"])["Content-Encoding"] = self.content_encoding
         if len(body) >= THREAD_BYTES:
             return await asyncio.to_thread(self._compressed, body, more_body=more_body)
         return self._compressed(body, more_body=more_body)

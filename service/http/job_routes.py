@@ -9,18 +9,35 @@ from fastapi.params import Path
 from starlette.responses import StreamingResponse
 
 from service import wire
-from service.errors import UnknownJobError
+from service.errors import NotReadyError, UnknownJobError
 from service.http.admission import Attached, job_of
 from service.http.judging_routes import JSON, NDJSON, lines, wants_lines
 from service.http.openapi import DESCRIBED, json_body
 from service.http.services import services_of
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from service.jobs.contract import Job
+    from service.queue.ticket import Judged
 
 JobId = Annotated[str, Path(description="As `POST /jobs` answered.")]
 
 router = APIRouter()
+
+
+class Looking(Attached):
+    """Listens to a job until it has ended, in whatever way."""
+
+    async def __aiter__(self) -> AsyncIterator[Judged]:
+        """Yield every judgement."""
+        try:
+            async for judged in self._job.follow():
+                yield judged
+        except NotReadyError:
+            # That it was cancelled is no failure; its state says so.
+            if (await self._job.progress()).status != "cancelled":
+                raise
 
 
 @router.post(
@@ -45,7 +62,7 @@ async def get_job(request: Request, job_id: JobId) -> Response:
     """
     job = await _found(request, job_id)
     if wants_lines(request):
-        return StreamingResponse(lines(Attached(job)), media_type=NDJSON)
+        return StreamingResponse(lines(Looking(job)), media_type=NDJSON)
     return Response(await _described(job), media_type=JSON)
 
 

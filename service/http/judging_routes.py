@@ -11,7 +11,7 @@ from starlette.responses import StreamingResponse
 
 from service.errors import NotReadyError
 from service.http.accept import prefers
-from service.http.admission import listening
+from service.http.admission import Attached, listening
 from service.http.openapi import DESCRIBED, json_body
 from service.wire import Batch, BatchAnswer, Judgement, Submission
 
@@ -44,7 +44,9 @@ async def evaluate_batch(request: Request) -> Response:
     """Judge many submissions; with `Accept: application/x-ndjson`, one judgement a line as each is ready."""
     listener = await listening(request, "batch")
     if wants_lines(request):
-        return StreamingResponse(lines(listener), media_type=NDJSON)
+        # The same lines can be had, and stopped, there: who hangs up on a keyed call has not stopped it.
+        headers = {"Content-Location": listener.path} if isinstance(listener, Attached) else None
+        return StreamingResponse(lines(listener), headers=headers, media_type=NDJSON)
     try:
         judgements = await _unless_client_leaves(request, _all(listener))
     finally:
@@ -60,6 +62,8 @@ def wants_lines(request: Request) -> bool:
 async def lines(listener: Listening) -> AsyncIterator[bytes]:
     """Yield a line for each judgement as it is ready."""
     try:
+        # Compression keeps the head of an answer back until its body begins, which may be long after.
+        yield b""
         async for judged in listener:
             yield judged.judgement + b"\n"
     except NotReadyError as error:

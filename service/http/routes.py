@@ -46,10 +46,12 @@ async def readyz(request: Request) -> Readiness:
     services = services_of(request)
     services.queue.ensure_ready()
     health = services.queue.health()
-    isolation = "none" if services.settings.sandbox == "unsafe-process" else services.settings.sandbox
+    own = "none" if services.settings.sandbox == "unsafe-process" else services.settings.sandbox
+    # Workers elsewhere may have another one.
+    isolation = str(health.sandbox.get("isolation", own))
     return Readiness(
         status="ready",
-        isolation=str(health.sandbox.get("isolation", isolation)),
+        isolation=isolation,
         sandbox=health.sandbox,
         workers_alive=health.workers_alive,
         workers=health.workers,

@@ -15,6 +15,7 @@ from service.packages.errors import PackageError
 from service.packages.metadata import read_metadata
 from service.packages.submissions import PackageSubmission, Skipped, read_submissions
 from service.packages.testdata import read_tests
+from service.packages.tree import check_tree
 from service.packages.validation import read_comparison
 from service.wire import StdioCase, StdioProblem
 
@@ -46,6 +47,7 @@ def load_package(folder: Path) -> Package:
         PackageError: it is none, or needs what is not supported here.
 
     """
+    check_tree(folder)
     metadata = read_metadata(folder)
     tests = read_tests(folder)
     problem = StdioProblem(

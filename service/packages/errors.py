@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,4 +24,9 @@ def first_error(file: Path, error: ValidationError, prefix: str = "") -> Package
     """Return the first of pydantic's findings as an error of the package."""
     detail = error.errors()[0]
     field = prefix + ".".join(str(part) for part in detail["loc"])
-    return PackageError(file, f"{detail['msg']} (found {detail['input']!r:.80})", field)
+    return PackageError(file, f"{detail['msg']} (found {shown(detail['input'])})", field)
+
+
+def shown(value: object) -> str:
+    """Show a value in at most 80 characters: a few references in YAML can stand for more than memory holds."""
+    return f"{reprlib.Repr(maxlevel=2).repr(value):.80}"

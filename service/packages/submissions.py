@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from service.packages.errors import PackageError
+from service.packages.errors import PackageError, shown
 from service.packages.metadata import read_yaml
 from service.packages.testdata import read_text
 from service.wire import Verdict
@@ -170,5 +170,5 @@ def _matches(name: str, pattern: str) -> bool:
 
 def _codes(index: Path, pattern: str, codes: object) -> frozenset[Verdict]:
     if not isinstance(codes, list) or not all(isinstance(code, str) and code in _CODES for code in codes):
-        raise PackageError(index, f"must be a list of {', '.join(_CODES)}, not {codes!r:.60}", pattern)
+        raise PackageError(index, f"must be a list of {', '.join(_CODES)}, not {shown(codes)}", pattern)
     return frozenset().union(*(_CODES[code] for code in codes))

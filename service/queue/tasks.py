@@ -42,7 +42,8 @@ class Readiness(_Message):
 class Task(_Message):
     """One submission to judge: ``index`` is its place in its request, ``forget`` what to drop first.
 
-    ``queue_s`` and ``attempts`` go into its judgement as they are.
+    ``queue_s`` and ``attempts`` go into its judgement as they are. With ``observe`` the judgement is an
+    :class:`~service.audit.observing.Observation`.
     """
 
     index: int
@@ -54,6 +55,7 @@ class Task(_Message):
     request_id: str
     queue_s: float = 0.0
     attempts: int = 1
+    observe: bool = False
 
 
 class Done(_Message):

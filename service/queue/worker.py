@@ -17,6 +17,7 @@ import structlog
 from pydantic import JsonValue, TypeAdapter
 
 from sandbox import SandboxBrokenError, SandboxSettings, SandboxUnavailableError, open_sandbox
+from service.audit.observing import Observer
 from service.cores import Cores
 from service.evaluate import evaluate
 from service.failing_first import FailureCounts
@@ -53,6 +54,10 @@ class Judge(Protocol):
         """
         ...
 
+    def observe(self, submission: Submission, problem: Problem, options: Options, key: str) -> Judgement:
+        """Return the judgement with what every comparison profile makes of the same runs. Raises as :meth:`judge`."""
+        ...
+
 
 class _SandboxJudge:
     def __init__(self, sandbox: Sandbox, config: WorkerConfig) -> None:
@@ -79,6 +84,22 @@ class _SandboxJudge:
             )
         self._failures.note(key, judgement.first_failed)
         return judgement
+
+    def observe(self, submission: Submission, problem: Problem, options: Options, key: str) -> Judgement:
+        # Always in the problem's own order: which test fails first differs between profiles.
+        del key
+        observer = Observer()
+        with self._cores.taken(1):
+            judgement = evaluate(
+                submission,
+                problem,
+                self._sandbox,
+                defaults=self._config.defaults,
+                options=options,
+                worker=self._config.name,
+                comparing=observer.comparing,
+            )
+        return observer.observation(judgement, problem)
 
 
 @contextmanager
@@ -141,9 +162,8 @@ class _Desk:
         started_s = time.monotonic()
         try:
             with structlog.contextvars.bound_contextvars(request_id=task.request_id):
-                judgement = self._judge.judge(
-                    submission, self._problems[task.problem], task.options, task.problem
-                )
+                judge = self._judge.observe if task.observe else self._judge.judge
+                judgement = judge(submission, self._problems[task.problem], task.options, task.problem)
                 judgement = judgement.model_copy(
                     update={"index": task.index, "queue_s": task.queue_s, "attempts": task.attempts}
                 )

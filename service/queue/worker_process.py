@@ -146,4 +146,5 @@ def task_of(
         request_id=request_id,
         queue_s=round(queue_s, 6),
         attempts=attempts,
+        observe=item.observe,
     )

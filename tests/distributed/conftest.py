@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from benchmarks.redis_server import NoRedisError, RedisServer, redis_server
-from tests.service.conftest import _quiet, serve_hooked
+from tests.service.conftest import _quiet, serve_any, serve_hooked, shared_redis
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["_quiet", "own_redis", "serve_hooked"]
+__all__ = ["_quiet", "own_redis", "serve_any", "serve_hooked", "shared_redis"]
 
 
 @pytest.fixture

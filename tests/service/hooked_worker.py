@@ -81,6 +81,8 @@ class HookedJudge:
             isolation=options.isolation,
         )
 
+    observe = judge
+
 
 def note(path: str) -> None:
     with Path(path).open("a", encoding="utf-8") as runs:

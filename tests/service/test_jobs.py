@@ -151,6 +151,25 @@ def test_a_call_whose_connection_was_lost_goes_on_and_is_picked_up(serve_any: Se
     assert len((tmp_path / "runs").read_text().splitlines()) == 1
 
 
+def test_whoever_leaves_a_stream_for_good_knows_how_to_end_it(serve_any: Serve) -> None:
+    """The head of the answer, which names the job, comes before anything has been judged."""
+    client = serve_any()
+    headers = {**NDJSON, "Idempotency-Key": "left"}
+    with client.stream("POST", "/evaluate/batch", json=batch("hang", "accept"), headers=headers) as answer:
+        path = answer.headers["content-location"]
+    job_id = path.removeprefix("/jobs/")
+    # It goes on without its caller, who may come back, until it is ended.
+    until(lambda: looked_at(client, job_id), lambda job: job["status"] == "running")
+    assert client.delete(path).json()["status"] == "cancelled"
+    assert client.post("/evaluate", json=batch("accept")["submissions"][0]).json()["verdict"] == "AC"
+
+
+def test_without_a_key_there_is_no_job_to_name(serve_any: Serve) -> None:
+    answer = serve_any().post("/evaluate/batch", json=batch("accept"), headers=NDJSON)
+    assert "content-location" not in answer.headers
+    assert len(answer.text.splitlines()) == 1
+
+
 def test_one_key_sent_by_many_at_once_runs_once(serve_any: Serve, tmp_path: Path) -> None:
     client = serve_any()
     body = batch(f"sleep-count 0.3 {tmp_path / 'runs'}")

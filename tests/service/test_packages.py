@@ -1,5 +1,6 @@
 """``load_package`` reads what a package says and refuses, by file and field, what it cannot judge."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -360,3 +361,78 @@ def test_what_cannot_be_judged_faithfully_is_refused(
     root = package(files)
     with pytest.raises(PackageError, match=message):
         load_package(root)
+
+
+PRIVATE = "what is none of the package's business"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "data/secret/1.ans",
+        "data/secret/2.in",
+        "submissions/accepted/a.py",
+        "output_validators/v.py",
+        ".timelimit",
+        "data/secret/testdata.yaml",
+        "submissions/submissions.yaml",
+    ],
+)
+def test_a_link_out_of_the_package_is_refused_and_not_read(
+    package: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory, name: str
+) -> None:
+    outside = tmp_path_factory.mktemp("outside") / "secret.txt"
+    outside.write_text(PRIVATE)
+    root = package({"submissions/accepted/right.py": "print(2.5)\n", name: None})
+    link = root / name
+    link.unlink(missing_ok=True)
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(outside)
+    with pytest.raises(PackageError, match="is a link out of the package") as caught:
+        load_package(root)
+    assert caught.value.file == link
+    assert PRIVATE not in str(caught.value)
+
+
+def test_a_folder_that_leads_out_by_way_of_another_is_refused(package: Callable[..., Path]) -> None:
+    root = package({"elsewhere/2.ans": "1\n", "elsewhere/3.in": "1\n"})
+    (root / "elsewhere/2.in").symlink_to("/etc/hostname")
+    (root / "data/sample").symlink_to("../elsewhere")
+    with pytest.raises(PackageError, match="is a link out of the package"):
+        load_package(root)
+
+
+def test_links_within_the_package_and_in_folders_that_are_not_read_are_fine(
+    package: Callable[..., Path],
+) -> None:
+    root = package({"problem_statement/problem.en.tex": "text\n", "shared/2.in": "2\n"})
+    (root / "problem_statement/logo.png").symlink_to("/etc/hostname")
+    (root / "data/secret/2.in").symlink_to("../../shared/2.in")
+    (root / "data/secret/2.ans").symlink_to("1.ans")
+    (root / "data/secret/note").symlink_to("nowhere")
+    assert [test.input for test in load_package(root).problem.tests] == ["1\n", "2\n"]
+
+
+@pytest.mark.parametrize("name", ["data/secret/2.in", "submissions/accepted/a.py"])
+def test_what_would_keep_its_reader_waiting_is_refused(package: Callable[..., Path], name: str) -> None:
+    root = package({"submissions/accepted/right.py": "print(2.5)\n", "data/secret/2.ans": "1\n"})
+    os.mkfifo(root / name)
+    with pytest.raises(PackageError, match="is no regular file"):
+        load_package(root)
+
+
+def test_a_package_of_vast_files_is_refused_before_they_are_read(package: Callable[..., Path]) -> None:
+    root = package({"data/secret/2.ans": "1\n"})
+    with (root / "data/secret/2.in").open("wb") as file:
+        file.truncate(1 << 40)  # a hole: it takes no room on the disk
+    with pytest.raises(PackageError, match="has more than"):
+        load_package(root)
+
+
+def test_a_yaml_bomb_is_refused_before_it_unfolds(package: Callable[..., Path]) -> None:
+    levels = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    levels += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
+    text = "\n".join([*levels, "limits: *a11", "name: A", ""])
+    with pytest.raises(PackageError, match="limits") as caught:
+        load_package(package({"problem.yaml": text}))
+    assert len(str(caught.value)) < 1000

@@ -72,6 +72,19 @@ def test_a_name_that_is_a_digest_must_be_the_contents(serve_any: Serve) -> None:
     assert wrong.json()["errors"][0]["field"] == "problem_id"
 
 
+def test_the_order_of_a_tests_own_keys_is_part_of_the_content(serve_any: Serve) -> None:
+    """Programs see it; the order of the contract's fields nobody sees."""
+    client = serve_any()
+    case = {"args": [{"b": 1, "a": 2}], "expected": 1}
+    problem = {"mode": "call", "entry_point": "f", "tests": [case]}
+    digest = client.put("/problems/p", json=problem).json()["digest"]
+    assert list(client.get("/problems/p").json()["tests"][0]["args"][0]) == ["b", "a"]
+    fields = {**dict(reversed(problem.items())), "tests": [dict(reversed(case.items()))]}
+    assert client.put("/problems/p", json=fields).json()["digest"] == digest
+    other = {**problem, "tests": [{**case, "args": [{"a": 2, "b": 1}]}]}
+    assert client.put("/problems/p", json=other).status_code == 409
+
+
 def test_unknown_names_are_listed_all_at_once(serve_any: Serve) -> None:
     client = serve_any()
     client.put("/problems/known", json=PROBLEM)

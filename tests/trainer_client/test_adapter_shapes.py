@@ -298,17 +298,19 @@ def test_samples_that_come_together_share_a_request(harm: Harm) -> None:
 
 
 def test_a_refused_sample_costs_no_other_of_its_micro_batch(url: str) -> None:
+    vast_number: Any = {"mode": "call", "entry_point": "f", "tests": [{"args": [10**5000], "expected": 1}]}
     greedy = problem_text(PROBLEM).replace('"tests"', '"limits":{"cpu_time_s":1e6},"tests"')
 
     async def main() -> list[Any]:
         reward = VerlReward(url, window_s=0.2)
-        calls = (reward.score(RIGHT, problem) for problem in (TEXT, greedy, "{", TEXT))
+        calls = (reward.score(RIGHT, problem) for problem in (TEXT, greedy, "{", vast_number, TEXT))
         results = await asyncio.gather(*calls, return_exceptions=True)
         await reward.aclose()
         return list(results)
 
-    first, refused, invalid, last = asyncio.run(main())
+    first, refused, invalid, vast, last = asyncio.run(main())
     assert first["score"] == last["score"] == 1.0
+    assert isinstance(vast, ProblemError)
     assert "limits.cpu_time_s" in str(refused)
     assert isinstance(invalid, ProblemError)
 

@@ -132,6 +132,26 @@ CASES = [
         id="APPS calls, results that are lists of one only by chance",
     ),
     pytest.param(
+        apps.problem_of_suite({"fn_name": "f", "inputs": ["[1, 2]\n3", "[4]\n5"], "outputs": ["6", "9"]}),
+        "def f(xs, y): return sum(xs) + y",
+        "def f(xs, y): return str(sum(xs) + y)",
+        id="PRIME calls, one JSON argument a line",
+    ),
+    pytest.param(
+        apps.problem_of_suite(
+            {"fn_name": "f", "inputs": ["[1, 2]", "[3, 4]"], "outputs": ["[2, 1]", "[4, 3]"]}
+        ),
+        "def f(xs): return xs[::-1]",
+        "def f(xs): return xs",
+        id="PRIME calls, the only argument a list",
+    ),
+    pytest.param(
+        apps.problem_of_suite({"fn_name": "f", "inputs": [["4", "5"], ["34", "5"]], "outputs": ["9", "39"]}),
+        "def f(a, b): return str(int(a) + int(b))",
+        "def f(a, b): return a + b",
+        id="APPS calls, results that are texts of digits",
+    ),
+    pytest.param(
         test_lists.problem_of(
             {"tests": json.dumps([{"input": "1 2", "output": "3", "type": "stdin_stdout"}])}
         ),
@@ -222,12 +242,21 @@ def test_a_right_program_passes_and_a_wrong_one_fails(
     assert judged(wrong, data).verdict in {Verdict.WA, Verdict.RE}
 
 
+# Unpickling it would run a command.
+ACTING = b"cos\nsystem\n(S'exit 1'\ntR."
 NOTHING: dict[str, list[str]] = {"inputs": [], "outputs": []}
 REFUSED = [
     pytest.param(lambda: livecodebench.problem_of({}), "public_test_cases: missing", id="no tests"),
     pytest.param(lambda: livecodebench.problem_of(lcb([], "[]")), "no tests", id="empty lists"),
     pytest.param(
         lambda: livecodebench.problem_of(lcb([stdin("", "")], "AAAA")), "private_test_cases", id="undecodable"
+    ),
+    pytest.param(
+        lambda: livecodebench.problem_of(
+            lcb([stdin("", "")], base64.b64encode(zlib.compress(ACTING)).decode())
+        ),
+        "private_test_cases: is a pickle of more than texts and lists: GLOBAL is refused",
+        id="pickle that acts",
     ),
     pytest.param(lambda: livecodebench.problem_of(lcb([functional("1", "2")])), "func_name", id="no name"),
     pytest.param(

@@ -1,16 +1,26 @@
 """APPS and its descendants (TACO, PRIME's Eurus rows): ``inputs`` and ``outputs``, with ``fn_name`` for calls.
 
-Their traps: standard input and output may be lists of lines; an input of a call is the list of its arguments, and
-the result is often, but not always, wrapped in a list of one. A wrapped ``[[1, 2]]`` taken as it is rejects every
-right program; a plain ``[3]`` taken as wrapped accepts 3. So the whole suite decides: wrapped is what is wrapped in
-every test.
+Their traps: standard input and output may be lists of lines. An input of a call is the list of its arguments, with a
+result that is data too, so that a text of digits is a text; or it is text with one JSON argument a line, as in
+LiveCodeBench, with a result that is JSON text. The result is often, but not always, wrapped in a list of one. A wrapped
+``[[1, 2]]`` taken as it is rejects every right program; a plain ``[3]`` taken as wrapped accepts 3. So the whole suite
+decides: wrapped is what is wrapped in every test.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from trainer_client.datasets.values import as_text, expected_value, json_value, problem, required, same_length
+from trainer_client.datasets.values import (
+    STRUCTURE_MARKS,
+    as_text,
+    expected_value,
+    json_arguments,
+    json_value,
+    problem,
+    required,
+    same_length,
+)
 from trainer_client.errors import ProblemError
 
 if TYPE_CHECKING:
@@ -57,22 +67,33 @@ def problem_of_suite(
             for index, (given, expected) in enumerate(zip(inputs, outputs, strict=True))
         ]
         return problem("stdio", cases, cpu_time_s=cpu_time_s)
+    results = [
+        _result(given, output, f"outputs.{index}")
+        for index, (given, output) in enumerate(zip(inputs, outputs, strict=True))
+    ]
     calls = [
         {"args": _arguments(given, f"inputs.{index}"), "expected": expected}
-        for index, (given, expected) in enumerate(zip(inputs, _results(outputs, wrapping), strict=True))
+        for index, (given, expected) in enumerate(zip(inputs, _unwrapped(results, wrapping), strict=True))
     ]
     return problem("call", calls, cpu_time_s=cpu_time_s, entry_point=name)
 
 
 def _arguments(given: Any, field: str) -> list[Any]:
-    arguments = json_value(given, field)
-    if not isinstance(arguments, list):
+    if isinstance(given, str):
+        return json_arguments(given, field)
+    if not isinstance(given, list):
         raise ProblemError(f"{field}: not a list of arguments")
-    return arguments
+    return given
 
 
-def _results(outputs: Sequence[Any], wrapping: Wrapping) -> list[Any]:
-    values = [expected_value(output, f"outputs.{index}") for index, output in enumerate(outputs)]
+def _result(given: Any, output: Any, field: str) -> Any:
+    beside_data = not isinstance(given, str)
+    if beside_data and isinstance(output, str) and not output.lstrip().startswith(STRUCTURE_MARKS):
+        return output
+    return expected_value(output, field)
+
+
+def _unwrapped(values: Sequence[Any], wrapping: Wrapping) -> Sequence[Any]:
     alone = all(isinstance(value, list) and len(value) == 1 for value in values)
     if wrapping == "wrapped" and not alone:
         raise ProblemError("outputs: not every one is a list of one result")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from trainer_client.datasets.plain_pickle import decoded
+from service.plain_pickle import NotPlainError, unpacked
 from trainer_client.datasets.values import as_text, json_arguments, json_value, problem, required
 from trainer_client.errors import ProblemError
 
@@ -73,7 +73,10 @@ def problem_of(
 
 def _tests(stored: Any, field: str) -> list[dict[str, Any]]:
     if isinstance(stored, str) and not stored.lstrip().startswith(LEADING_JSON):
-        stored = decoded(stored, field)
+        try:
+            stored = unpacked(stored)
+        except NotPlainError as error:
+            raise ProblemError(f"{field}: {error}") from error
     tests = json_value(stored, field)
     if not isinstance(tests, list) or not all(isinstance(test, dict) for test in tests):
         raise ProblemError(f"{field}: not a list of tests")

@@ -12,6 +12,7 @@ and ``--custom-reward-post-process-path file.post_process`` points at it. The ve
 from __future__ import annotations
 
 import math
+import statistics
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -44,8 +45,9 @@ class MicroCoderPostProcess:
     def __call__(self, args: Any, samples: Sequence[Any]) -> tuple[list[float], list[float]]:
         """Return raw rewards and masked advantages, in the order of ``samples`` (groups flattened).
 
-        The raw reward of a sample that nobody could judge is 0.0, for slime's statistics; its advantage is 0. What
-        the mask decided goes into each sample's metadata as ``masked``.
+        The advantage of a sample that nobody could judge is 0, and its raw reward, which slime takes for statistics
+        only, the mean of its group's others (0 without any). What the mask decided goes into each sample's metadata
+        as ``masked``.
 
         Raises:
             ValueError: slime is not set to GRPO with normalised rewards, or a sample has no outcome of the
@@ -78,8 +80,19 @@ class MicroCoderPostProcess:
         )
         for outcome, masked in zip(outcomes, draw.masked.tolist(), strict=True):
             outcome["masked"] = masked
-        raw = [0.0 if math.isnan(reward) else reward for reward in rewards]
-        return raw, advantages.masked_fill(draw.masked, 0.0).tolist()
+        return _filled(rewards, flat), advantages.masked_fill(draw.masked, 0.0).tolist()
+
+
+def _filled(rewards: Sequence[float], samples: Sequence[Any]) -> list[float]:
+    judged: dict[Any, list[float]] = {sample.group_index: [] for sample in samples}
+    for reward, sample in zip(rewards, samples, strict=True):
+        if not math.isnan(reward):
+            judged[sample.group_index].append(reward)
+    means = {group: statistics.fmean(values) if values else 0.0 for group, values in judged.items()}
+    return [
+        means[sample.group_index] if math.isnan(reward) else reward
+        for reward, sample in zip(rewards, samples, strict=True)
+    ]
 
 
 def _outcome(sample: Any) -> dict[str, Any]:

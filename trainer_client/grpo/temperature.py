@@ -14,8 +14,6 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from trainer_client.grpo.insights import Insight
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
@@ -195,7 +193,7 @@ def _praise(
     if rule.level is not None:
         shown[0] += f", which reaches the level {rule.level:g}"
     if watched:
-        shown.append(f"a trajectory that neither keeps falling nor swings ({Insight.BY_DIVERSITY})")
+        shown.append("a diversity that then neither keeps falling nor swings")
     lower = [one for one in assessments if one.point.temperature < chosen.temperature]
     below = "".join(f"; not T={one.point.temperature:g}: {one.reason}" for one in lower)
     return f"T={chosen.temperature:g} is the smallest temperature with {' and '.join(shown)}{below}"

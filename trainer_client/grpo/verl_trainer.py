@@ -41,7 +41,8 @@ class MicroCoderTrainer(PPOTrainerSync):
 
         Raises:
             ValueError: the advantage estimator is not ``grpo``, KL goes into the reward, or a setting of
-                ``trainer.microcoder`` is unknown or out of range.
+                ``trainer.microcoder`` is out of range.
+            TypeError: a setting of ``trainer.microcoder`` is unknown.
 
         """
         if config.algorithm.adv_estimator != "grpo" or config.algorithm.use_kl_in_reward:
@@ -69,7 +70,7 @@ class MicroCoderTrainer(PPOTrainerSync):
         real = [not tag.get("is_padding", False) for tag in batch.tags]
         verdicts = [
             _verdict(fields) if is_real else None
-            for fields, is_real in zip(data["extra_fields"].tolist(), real, strict=True)
+            for fields, is_real in zip(_objects(data["extra_fields"]), real, strict=True)
         ]
         # The step and the part of it: what a resumed run knows, as verl's checkpoints hold nothing of ours.
         self._mask.reseed(self.global_steps, self.local_trigger_step)
@@ -116,6 +117,11 @@ def _advantages(scores: Tensor, keys: Sequence[str], *, scale: bool) -> Tensor:
     place = {session: position for position, session in enumerate(last)}
     advantages = advantages_by_group(scores[rows], [uid for uid, _ in last], scale=scale)
     return advantages[[place[uid, session] for uid, session, _ in parts]]
+
+
+def _objects(column: Any) -> list[Any]:
+    """Return a column that holds no tensors: by the queue's kind a list, a stack of tensordict's, or an array."""
+    return list(column.tolist() if hasattr(column, "tolist") else column)
 
 
 def _verdict(extra_fields: Any) -> str:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 WRONG: dict[str, tuple[Callable[..., Any] | None, Callable[..., Any] | None]] = {
     "digit changed": (texts.digit_changed, values.digit_changed),
     "text changed": (texts.text_changed, values.text_changed),
+    "truth value turned": (None, values.truth_value_turned),
     "token dropped": (texts.token_dropped, values.element_dropped),
     "rows swapped": (texts.rows_swapped, values.rows_swapped),
     "duplicates removed": (texts.duplicates_removed, values.duplicates_removed),
@@ -32,6 +33,7 @@ RIGHT: dict[str, tuple[Callable[..., Any] | None, Callable[..., Any] | None]] = 
     "line ends": (texts.line_ends, None),
     "list syntax": (texts.list_syntax, values.tuples),
     "number formats": (texts.number_formats, values.number_formats),
+    "truth values as integers": (None, values.truth_values),
     "numbers as keys": (None, values.number_keys),
     "within the tolerance": (texts.within_tolerance, values.within_tolerance),
     "case of yes and no": (texts.case_of_answers, None),

@@ -33,6 +33,11 @@ def text_changed(value: Any, _rules: Rules) -> Any:
     return _first(value, lambda node: f"{node}x" if isinstance(node, str) else MISSING)
 
 
+def truth_value_turned(value: Any, _rules: Rules) -> Any:
+    """Return the opposite of the first truth value."""
+    return _first(value, lambda node: not node if isinstance(node, bool) else MISSING)
+
+
 def element_dropped(value: Any, _rules: Rules) -> Any:
     """Leave out the last element of the first list that has any."""
     return _first(value, lambda node: node[:-1] if isinstance(node, list) and node else MISSING)
@@ -91,6 +96,17 @@ def number_formats(value: Any, _rules: Rules) -> Any:
         if type(node) is int and abs(node) <= LARGEST_EXACT:
             return float(node)
         return int(node) if type(node) is float and node.is_integer() else MISSING
+
+    return _everywhere(value, other)
+
+
+def truth_values(value: Any, _rules: Rules) -> Any:
+    """Return the integers 1 and 0 for truth values, and truth values for these integers."""
+
+    def other(node: Any) -> Any:
+        if type(node) is bool:
+            return int(node)
+        return bool(node) if type(node) is int and node in (0, 1) else MISSING
 
     return _everywhere(value, other)
 
@@ -156,9 +172,17 @@ def _everywhere(value: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def _distinct(first: Any, second: Any, rules: Rules) -> bool:
-    numbers = (int, float)
+    """Whether two values cannot stand for each other under any rule."""
+    numbers = (int, float, bool)
     if type(first) in numbers and type(second) in numbers:
         return outside(first, second, rules)
-    if isinstance(first, list) and isinstance(second, list) and len(first) == len(second):
-        return any(_distinct(one, other, rules) for one, other in zip(first, second, strict=True))
-    return repr(first) != repr(second)
+    match first, second:
+        case list(), list() if len(first) == len(second):
+            pairs = list(zip(first, second, strict=True))
+        case dict(), dict() if first.keys() == second.keys():
+            pairs = [(first[key], second[key]) for key in first]
+        case str(), str():
+            return first.casefold() != second.casefold()
+        case _:
+            return repr(first) != repr(second)
+    return any(_distinct(one, other, rules) for one, other in pairs)

@@ -8,19 +8,31 @@
   const kind = document.getElementById("kind");
   const texts = new Map(rows.map((row) => [row, row.rows[0].textContent.toLowerCase()]));
 
+  const more = document.getElementById("more");
+  const STEP = 50;
+  let limit = STEP;
+
+  // Long lists are shown a part at a time; filters look at all of it.
   const filter = () => {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    let shown = 0;
-    for (const row of rows) {
+    let fitting = 0;
+    for (const row of table.tBodies) {
       const fits =
         words.every((word) => texts.get(row).includes(word)) &&
         (!wrong.value || row.dataset.wrong.split(" ").includes(wrong.value)) &&
         (!kind.value || row.dataset.kind === kind.value);
-      row.hidden = !fits;
-      shown += fits;
+      fitting += fits;
+      row.hidden = !fits || fitting > limit;
     }
-    document.getElementById("shown").textContent = `${shown} of ${rows.length}`;
-    document.getElementById("none").hidden = shown > 0;
+    document.getElementById("shown").textContent = `${fitting} of ${rows.length}`;
+    document.getElementById("none").hidden = fitting > 0;
+    more.hidden = fitting <= limit;
+    more.textContent = `Show ${Math.min(STEP, fitting - limit)} more of ${fitting - limit}`;
+  };
+
+  const refilter = () => {
+    limit = STEP;
+    filter();
   };
 
   const order = new Intl.Collator(undefined, { numeric: true });
@@ -32,6 +44,7 @@
     const text = (row) => row.rows[0].cells[column].textContent.trim();
     const sorted = [...rows].sort((a, b) => order.compare(text(a), text(b)) * (down ? -1 : 1));
     table.append(...sorted);
+    filter();
   };
 
   const toggle = (button) => {
@@ -40,7 +53,7 @@
     button.setAttribute("aria-expanded", String(!detail.hidden));
   };
 
-  document.getElementById("filters").addEventListener("input", filter);
+  document.getElementById("filters").addEventListener("input", refilter);
   document.getElementById("filters").addEventListener("submit", (event) => event.preventDefault());
   table.addEventListener("click", (event) => {
     const button = event.target.closest("button");
@@ -48,4 +61,9 @@
     if (button.classList.contains("more")) toggle(button);
     else sort(button.closest("th"));
   });
+  more.addEventListener("click", () => {
+    limit += STEP;
+    filter();
+  });
+  filter();
 })();

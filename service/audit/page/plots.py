@@ -51,7 +51,7 @@ def rates_plot(profiles: Sequence[ProfileReport], name: RateName) -> Markup:
                 continue
             colour = GOOD if rate.count == 0 else BAD
             axes.plot([100 * rate.low, 100 * rate.high], [row, row], color=colour, linewidth=2)
-            axes.plot([100 * rate.rate], [row], "o", color=colour, markersize=7, clip_on=False)
+            axes.plot([100 * rate.rate], [row], "o", color=colour, markersize=7, clip_on=False, zorder=3)
             axes.annotate(
                 f"{100 * rate.rate:.1f} %",
                 (100 * rate.high, row),
@@ -134,6 +134,8 @@ def _figure(rows: int) -> tuple[Figure, Axes]:
     axes = figure.add_subplot()
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(length=0)
+    # A dot at 0 would stand on the first letters of a name.
+    axes.tick_params(axis="y", pad=8)
     figure.patch.set_visible(False)
     axes.patch.set_visible(False)
     return figure, axes

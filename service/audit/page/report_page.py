@@ -14,8 +14,11 @@ from service.audit.page.templates import template, text_of
 from service.audit.wording import incomplete
 
 if TYPE_CHECKING:
-    from service.audit.report import Disagreement, Report
+    from collections.abc import Mapping
 
+    from service.audit.report import Disagreement, ProfileView, Report
+
+GROUPINGS = {"source": "By source", "mode": "By mode", "truth": "By right verdict"}
 # A browser sorts and filters this many in an instant; the JSON report has all.
 MAX_ROWS = 2000
 
@@ -49,19 +52,36 @@ def _row(one: Disagreement) -> dict[str, object]:
         "item": one,
         "kind": "false reject" if one.truth == "accept" else "false accept",
         "wrong": " ".join(wrong),
-        "reason": "; ".join(dict.fromkeys(view.step or view.feedback for view in wrong.values())),
+        "reasons": _reasons(wrong),
         "expected": expected,
         "actual": actual,
         "has_outputs": one.expected is not None,
     }
 
 
+def _reasons(wrong: Mapping[str, ProfileView]) -> list[tuple[str, str]]:
+    """Return which profiles are wrong for one reason, and that reason: a step that accepted, or what was missed."""
+    names: dict[str, list[str]] = {}
+    for name, view in wrong.items():
+        reason = f"accepted by step {view.step}" if view.step else view.feedback or view.verdict
+        names.setdefault(reason, []).append(name)
+    return [(", ".join(who), reason) for reason, who in names.items()]
+
+
 def _groups(report: Report) -> list[dict[str, object]]:
-    """Return one row per part of the data, with every profile's matrix."""
-    rows = []
-    for parts in zip(*(profile.groups for profile in report.profiles), strict=True):
-        matrix = parts[0].matrix
-        total = matrix.true_accepts + matrix.false_rejects + matrix.false_accepts + matrix.true_rejects
-        matrices = [part.matrix for part in parts]
-        rows.append({"name": parts[0].name, "by": parts[0].by, "total": total, "matrices": matrices})
-    return rows
+    """Return the parts of the data by kind: rows of those on which some profile is wrong, and names of the others."""
+    parts = list(zip(*(profile.groups for profile in report.profiles), strict=True))
+    groups: list[dict[str, object]] = []
+    for by, title in GROUPINGS.items():
+        rows, right = [], []
+        for views in parts:
+            if views[0].by != by:
+                continue
+            matrices = [view.matrix for view in views]
+            total = sum(matrices[0].model_dump().values())
+            if any(matrix.false_rejects or matrix.false_accepts for matrix in matrices):
+                rows.append({"name": views[0].name, "total": total, "matrices": matrices})
+            else:
+                right.append(f"{views[0].name} ({total})")
+        groups.append({"title": title, "rows": rows, "right": right})
+    return groups

@@ -15,7 +15,7 @@ from service.audit.sources.problems import (
     tests_of_lists,
 )
 from service.audit.sources.rows import Row
-from service.audit.sources.strings_of_pickle import UnsafeStreamError, unpacked
+from service.plain_pickle import NotPlainError, unpacked
 
 RIGHT = Truth.of(accept=True)
 
@@ -30,7 +30,7 @@ def livecodebench(row: Row) -> RowProblem:
         function = metadata.get("func_name") if isinstance(metadata, dict) else None
         if not isinstance(function, str):
             raise row.bad("metadata.func_name", "is missing")
-    codes, grades = row.listed("code_list"), row.listed("graded_list")
+    codes, grades = row.texts("code_list"), row.listed("graded_list")
     if len(codes) != len(grades):
         raise row.bad("graded_list", f"has {len(grades)} entries for {len(codes)} in code_list")
     programs = [
@@ -46,7 +46,7 @@ def _private(row: Row) -> list[Any]:
     if isinstance(raw, str) and not raw.lstrip().startswith("["):
         try:
             text = unpacked(raw)
-        except UnsafeStreamError as error:
+        except NotPlainError as error:
             raise row.bad("private_test_cases", str(error)) from error
         raw = text if isinstance(text, str) else [row.json_of("private_test_cases", str(one)) for one in text]
     cases = row.json_of("private_test_cases", raw) if isinstance(raw, str) else raw
@@ -59,8 +59,7 @@ def apps(row: Row) -> RowProblem:
     """Read a row of APPS or TACO: ``input_output``, and ``solutions`` that are right."""
     fields, function = tests_of_lists(row, "input_output", row.decoded("input_output"))
     programs = [
-        Program(f"solutions[{index}]", str(code), None, RIGHT)
-        for index, code in enumerate(row.listed("solutions"))
+        Program(f"solutions[{index}]", code, None, RIGHT) for index, code in enumerate(row.texts("solutions"))
     ]
     name = row.first("problem_id", "id", "url", "name") or str(row.index)
     return RowProblem(name, fields, programs, function)
@@ -79,11 +78,13 @@ def humaneval(row: Row) -> RowProblem:
 
 def mbpp(row: Row) -> RowProblem:
     """Read an MBPP row: assertions after a set-up, and the ``code`` that is right."""
-    statements = row.listed("test_list") + row.listed("challenge_test_list")
-    setup = row.get("test_setup_code", "") or "\n".join(map(str, row.listed("test_imports")))
+    statements = row.texts("test_list") + row.texts("challenge_test_list")
+    setup = (
+        row.text("test_setup_code") if row.get("test_setup_code") else "\n".join(row.texts("test_imports"))
+    )
     programs = [Program("code", row.text("code"), None, RIGHT)] if "code" in row else []
     name = row.first("task_id", "id") or str(row.index)
-    return RowProblem(name, asserted(str(setup), list(map(str, statements))), programs)
+    return RowProblem(name, asserted(setup, statements), programs)
 
 
 def verl(row: Row) -> RowProblem:

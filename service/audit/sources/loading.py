@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import resources
 from itertools import chain
@@ -65,8 +66,10 @@ class _Labelled(BaseModel):
 def load(paths: Sequence[Path], form: str, companions: Companions) -> Loaded:
     """Load everything named, in its order. ``form`` is one of :data:`FORMATS`.
 
+    A row that cannot be used is left out by name and reason, where others can be.
+
     Raises:
-        SourceError: something cannot be read; the text names file and field.
+        SourceError: something cannot be read, or no row of it can be used; the text names file and field.
 
     """
     loaded = Loaded(", ".join(str(path) for path in paths))
@@ -76,6 +79,8 @@ def load(paths: Sequence[Path], form: str, companions: Companions) -> Loaded:
             _labelled(path, loaded)
         else:
             _rows(path, form, companions, extra, loaded)
+    if not loaded.items and _faults(loaded):
+        raise SourceError(_faults(loaded)[0])
     unused = [name for name, (_, used) in extra.items() if not used]
     loaded.left.extend(Left(name, "its problem is in no file of the source") for name in unused)
     _make_distinct(loaded)
@@ -118,6 +123,7 @@ def _rows(
     first = next(rows, None)
     if first is None:
         raise SourceError(f"{path}: has no rows")
+    first.check()
     if form == "auto":
         form = _detected(path, first, companions.labelling)
     if form == "labelled":
@@ -131,7 +137,22 @@ def _rows(
         loaded.labels = "reward"
     read = ROW_FORMATS[form][1]
     for row in everything:
-        _programs(row, read(row), path.name, extra, loaded)
+        with _leaving_out(row, loaded):
+            row.check()
+            _programs(row, read(row), path.name, extra, loaded)
+
+
+@contextmanager
+def _leaving_out(row: Row, loaded: Loaded) -> Iterator[None]:
+    """Leave ``row`` out where it cannot be used."""
+    try:
+        yield
+    except SourceError as error:
+        loaded.left.append(Left(row.where, str(error).removeprefix(f"{row.where}: "), is_fault=True))
+
+
+def _faults(loaded: Loaded) -> list[str]:
+    return [f"{one.name}: {one.reason}" for one in loaded.left if one.is_fault]
 
 
 def _detected(path: Path, row: Row, labelling: Labelling) -> str:
@@ -186,15 +207,18 @@ def _rollouts(rows: Iterable[Row], source: str, companions: Companions, loaded: 
         problems = {known.name: known for known in _problems(companions.problems)}
     cache: dict[str, Any] = {}
     for row in rows:
-        found = rollout(row, source, companions.labelling, problems, cache)
-        if isinstance(found, Item):
-            loaded.items.append(found)
-        else:
-            loaded.left.append(found)
+        with _leaving_out(row, loaded):
+            row.check()
+            found = rollout(row, source, companions.labelling, problems, cache)
+            if isinstance(found, Item):
+                loaded.items.append(found)
+            else:
+                loaded.left.append(found)
 
 
 def _problems(path: Path) -> Iterator[RowProblem]:
     for row in read_rows(path):
+        row.check()
         if isinstance(row.get("problem"), dict):
             yield RowProblem(row.first("id", "problem_id") or str(row.index), row.get("problem"))
             continue
@@ -207,6 +231,7 @@ def _problems(path: Path) -> Iterator[RowProblem]:
 def _submissions(path: Path | None) -> dict[str, tuple[list[Program], list[bool]]]:
     found: dict[str, tuple[list[Program], list[bool]]] = {}
     for row in read_rows(path) if path is not None else ():
+        row.check()
         try:
             one = _Labelled.model_validate(row.fields)
         except ValidationError as error:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from service.audit.items import Truth
 from service.audit.sources.rows import Row, SourceError
+from service.json_text import lenient
 from service.wire import Problem
 
 _PROBLEM: TypeAdapter[Problem] = TypeAdapter(Problem)
@@ -61,7 +61,7 @@ def tests_of_lists(row: Row, field: str, data: Any) -> tuple[dict[str, Any], str
     function = data.get("fn_name")
     if function is None:
         tests = [
-            {"input": _joined(given), "expected": _joined(wanted)}
+            {"input": _text(row, field, given), "expected": _text(row, field, wanted)}
             for given, wanted in zip(inputs, outputs, strict=True)
         ]
         return {"mode": "stdio", "tests": tests}, None
@@ -80,32 +80,47 @@ def tests_of_cases(row: Row, field: str, cases: Any) -> tuple[dict[str, Any], bo
     """Return the problem of ``[{"input", "output", "testtype"}, ...]``, and whether its tests call a function."""
     if not isinstance(cases, list) or not all(isinstance(case, dict) for case in cases) or not cases:
         raise row.bad(field, "must be a list of tests, and not empty")
-    kinds = {case.get("testtype", "stdin") for case in cases}
+    for index, case in enumerate(cases):
+        for name in ("input", "output"):
+            if case.get(name) is None:
+                raise row.bad(f"{field}[{index}].{name}", "is missing")
+    kinds = {str(case.get("testtype", "stdin")) for case in cases}
     if kinds <= {"stdin", "stdin_stdout", "stdio"}:
-        tests = [{"input": case.get("input", ""), "expected": case.get("output", "")} for case in cases]
+        tests = [
+            {"input": _text(row, field, case["input"]), "expected": _text(row, field, case["output"])}
+            for case in cases
+        ]
         return {"mode": "stdio", "tests": tests}, False
     if kinds == {"functional"}:
-        tests = [
+        calls = [
             {
-                "args": arguments(row, field, case.get("input", "")),
-                "expected": row.json_of(field, str(case.get("output"))),
+                "args": arguments(row, field, case["input"]),
+                "expected": row.json_of(field, case["output"])
+                if isinstance(case["output"], str)
+                else case["output"],
             }
             for case in cases
         ]
-        return {"mode": "call", "tests": tests}, True
+        return {"mode": "call", "tests": calls}, True
     raise row.bad(field, f"mixes tests of the types {', '.join(sorted(map(str, kinds)))}")
 
 
 def arguments(row: Row, field: str, given: Any) -> list[Any]:
-    """Return the arguments of a call: a list of them, or text with one JSON value a line."""
+    """Return the arguments of a call: a list of them, or text with one JSON value a line, or one value in all."""
     if isinstance(given, list):
         return given
     if isinstance(given, str):
-        return [row.json_of(field, line) for line in given.split("\n") if line.strip()]
+        lines = [line for line in given.split("\n") if line.strip()]
+        try:
+            return [row.json_of(field, line) for line in lines]
+        except SourceError:
+            if len(lines) < 2:  # noqa: PLR2004 -- one line has been tried
+                raise
+            return [row.json_of(field, given)]
     raise row.bad(field, f"has arguments that are neither a list nor text: {given!r:.60}")
 
 
-def asserted(setup: str, statements: Iterator[str] | Sequence[str]) -> dict[str, Any]:
+def asserted(setup: str, statements: Sequence[str]) -> dict[str, Any]:
     """Return the problem of assertions, each with ``setup`` before it."""
     head = f"{setup.rstrip()}\n" if setup.strip() else ""
     return {"mode": "assert", "tests": [{"code": f"{head}{statement}"} for statement in statements]}
@@ -118,16 +133,24 @@ def _listed(row: Row, field: str, data: Any, name: str) -> list[Any]:
     return found
 
 
-def _joined(value: Any) -> str:
-    if isinstance(value, list):
-        return "\n".join(map(str, value)) + "\n"
-    return value if isinstance(value, str) else str(value)
+def _text(row: Row, field: str, value: Any) -> str:
+    """Return what is read or printed: text, a number, or a list of lines."""
+    match value:
+        case str():
+            return value
+        case bool():
+            pass
+        case list() if all(isinstance(line, str | int | float) for line in value):
+            return "".join(f"{line}\n" for line in value)
+        case int() | float():
+            return str(value)
+    raise row.bad(field, f"must hold texts or lists of lines, not {value!r:.40}")
 
 
 def _json_or_text(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
+        return lenient(value.encode("utf-8", "surrogatepass"))
+    except ValueError:
         return value

@@ -72,8 +72,10 @@ def rollout(
 
 
 def _reward(row: Row, labelling: Labelling) -> float | None:
-    field = labelling.field or next(name for name in REWARDS if name in row.fields)
-    value = row.fields.get(field)
+    field = labelling.field or next((name for name in REWARDS if name in row.fields), REWARDS[0])
+    if field not in row.fields:
+        raise row.bad(field, "is missing")
+    value = row.fields[field]
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
@@ -82,7 +84,7 @@ def _reward(row: Row, labelling: Labelling) -> float | None:
 
 
 def _completion(row: Row) -> str:
-    field = next(name for name in COMPLETIONS if name in row)
+    field = next((name for name in COMPLETIONS if name in row), COMPLETIONS[0])
     value = row.get(field)
     if isinstance(value, list) and value and isinstance(value[-1], dict):
         value = value[-1].get("content")

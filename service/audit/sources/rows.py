@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
+
+from service.json_text import lenient
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 SUFFIXES = (".jsonl", ".ndjson", ".json", ".parquet")
+ARCHIVES = (".zip", ".kpp", ".gz", ".tar", ".tgz", ".zst", ".xz", ".bz2", ".7z")
 _MISSING = object()
 
 
@@ -18,12 +20,16 @@ class SourceError(Exception):
 
 
 class Row:
-    """One row: ``where`` names it in complaints, ``fields`` is its content."""
+    """One row: ``where`` names it in complaints, ``fields`` is its content.
 
-    def __init__(self, where: str, fields: dict[str, Any], index: int) -> None:
+    ``fault`` is why there is none: a line that is no JSON object, as the last one of a log that is being written.
+    """
+
+    def __init__(self, where: str, fields: dict[str, Any], index: int, fault: str | None = None) -> None:
         self.where = where
         self.fields = fields
         self.index = index
+        self.fault = fault
 
     def __contains__(self, name: str) -> bool:
         return self.fields.get(name) is not None
@@ -54,12 +60,25 @@ class Row:
             raise self.bad(name, "must be a list")
         return value
 
+    def texts(self, name: str) -> list[str]:
+        """Return a field that is a list of texts; an empty one where it is missing. Raises SourceError."""
+        values = self.listed(name)
+        for index, value in enumerate(values):
+            if not isinstance(value, str):
+                raise self.bad(f"{name}[{index}]", f"must be text, not {value!r:.40}")
+        return values
+
     def json_of(self, name: str, text: str) -> Any:
         """Return the value of a JSON text found in field ``name``. Raises SourceError."""
         try:
-            return json.loads(text)
-        except (ValueError, RecursionError) as error:
+            return lenient(text.encode("utf-8", "surrogatepass"))
+        except ValueError as error:
             raise self.bad(name, f"is no JSON: {error}") from error
+
+    def check(self) -> None:
+        """Check that there is a row. Raises SourceError."""
+        if self.fault is not None:
+            raise SourceError(f"{self.where}: {self.fault}")
 
     def first(self, *names: str) -> str | None:
         """Return the value of the first field that is there, as an identifier."""
@@ -85,6 +104,8 @@ def read_rows(path: Path) -> Iterator[Row]:
             yield from _json_list(path)
         elif path.suffix in SUFFIXES:
             yield from _lines(path)
+        elif path.suffix in ARCHIVES:
+            raise SourceError(f"{path}: is an archive: unpack it; a problem package is a folder")
         else:
             raise SourceError(f"{path}: is none of {', '.join(SUFFIXES)}")
     except OSError as error:
@@ -95,7 +116,13 @@ def _lines(path: Path) -> Iterator[Row]:
     with path.open("rb") as lines:
         for index, line in enumerate(lines):
             if line.strip():
-                yield _row(path, f"{path.name}:{index + 1}", _parsed(f"{path}:{index + 1}", line), index)
+                where = f"{path.name}:{index + 1}"
+                try:
+                    fields = _parsed(where, line)
+                except SourceError as error:
+                    yield Row(where, {}, index, fault=str(error).removeprefix(f"{where}: "))
+                else:
+                    yield _row(where, fields, index)
 
 
 def _json_list(path: Path) -> Iterator[Row]:
@@ -103,20 +130,20 @@ def _json_list(path: Path) -> Iterator[Row]:
     if not isinstance(rows, list):
         raise SourceError(f"{path}: must be a list of rows")
     for index, fields in enumerate(rows):
-        yield _row(path, f"{path.name}[{index}]", fields, index)
+        yield _row(f"{path.name}[{index}]", fields, index)
 
 
 def _parsed(where: str, text: bytes) -> Any:
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
+        return lenient(text)
+    except ValueError as error:
         raise SourceError(f"{where}: is no JSON: {error}") from error
 
 
-def _row(path: Path, name: str, fields: Any, index: int) -> Row:
+def _row(where: str, fields: Any, index: int) -> Row:
     if not isinstance(fields, dict):
-        raise SourceError(f"{path.parent / name}: must be a JSON object")
-    return Row(name, fields, index)
+        return Row(where, {}, index, fault="must be a JSON object")
+    return Row(where, fields, index)
 
 
 def _parquet(path: Path) -> Iterator[Row]:
@@ -126,7 +153,7 @@ def _parquet(path: Path) -> Iterator[Row]:
         import pyarrow.parquet as pq  # noqa: PLC0415
     except ImportError as error:
         raise SourceError(
-            f"{path}: reading Parquet needs pyarrow, which the extra `audit` installs"
+            f"{path}: Parquet needs the package pyarrow, which the extra `parquet` installs; or convert it to JSONL"
         ) from error
     try:
         with pq.ParquetFile(path) as file:

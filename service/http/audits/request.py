@@ -1,8 +1,13 @@
-"""From the body of ``POST /audit`` to what is to be audited. Errors name the field by its path in the body."""
+"""From the body of ``POST /audit`` to what is to be audited. Errors name the field by its path in the body.
+
+Items may name stored problems. Whoever reads the body does not have them: a :class:`Draft` says which are needed, and
+becomes an :class:`Order` when their contents are brought.
+"""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -13,7 +18,7 @@ from comparators import PROFILES
 from service import languages
 from service.audit.engine import Plan
 from service.audit.items import Item, Loaded, Truth
-from service.audit.sources import BUILTIN, builtin
+from service.audit.sources import builtin
 from service.errors import MalformedBodyError
 from service.fields import Faults
 from service.intake import Rules
@@ -21,6 +26,7 @@ from service.json_text import parsed
 from service.wire import Problem, Submission, Verdict
 
 MAX_REPEATS = 100
+MAX_RUNS = 100_000
 _PROBLEM: TypeAdapter[Problem] = TypeAdapter(Problem)
 TruthWord = Literal["accept", "reject", "AC", "WA", "TLE", "MLE", "OLE", "RE", "CE", "NC"]
 
@@ -61,7 +67,60 @@ class Order:
     plan: Plan
 
 
-def read_request(body: bytes, rules: Rules) -> Order:
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """A valid item at ``index`` whose problem is stored under ``problem_id``."""
+
+    index: int
+    labelled: LabelledSubmission
+    problem_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A request that is valid as far as can be told without the problems ``named``."""
+
+    rows: Sequence[Item | _Named]
+    plan: Plan
+    rules: Rules
+
+    @property
+    def named(self) -> list[str]:
+        """Return the ids of the stored problems that items name, each once."""
+        return list(dict.fromkeys(row.problem_id for row in self.rows if isinstance(row, _Named)))
+
+    def order(self, contents: Sequence[bytes | bytearray]) -> Order:
+        """Return the order; ``contents`` are the problems ``named`` as JSON, in that order.
+
+        Raises:
+            InvalidFieldsError: a program's language is none that its problem can be tested in.
+
+        """
+        problems = {
+            name: _PROBLEM.validate_json(content) for name, content in zip(self.named, contents, strict=True)
+        }
+        faults = Faults()
+        items = []
+        for row in self.rows:
+            if isinstance(row, Item):
+                items.append(row)
+                continue
+            problem = problems[row.problem_id]
+            language = row.labelled.submission.language
+            if fault := languages.fault(language, self.rules.languages, problem):
+                faults.add(("items", row.index, "submission", "language"), fault)
+            items.append(_item(row.index, row.labelled, problem))
+        faults.raise_if_any()
+        return Order(Loaded("request", items) if items else builtin(), self.plan)
+
+
+def _item(index: int, labelled: LabelledSubmission, problem: Problem) -> Item:
+    submission = labelled.submission
+    name = submission.id or f"items[{index}]"
+    return Item(name, labelled.source, submission, problem, _truth(labelled.truth))
+
+
+def read_request(body: bytes, rules: Rules) -> Draft:
     """Validate a body.
 
     Raises:
@@ -74,13 +133,19 @@ def read_request(body: bytes, rules: Rules) -> Order:
         raise MalformedBodyError("the body must be a JSON object")
     faults = Faults()
     rows = data.get("items")
+    if isinstance(rows, list) and len(rows) > MAX_RUNS:
+        faults.add(("items",), f"{len(rows)} items: at most {MAX_RUNS} runs")
+        faults.raise_if_any()
     items = _Items(rules, faults).read(rows) if isinstance(rows, list) else []
     faults.raise_if_any()
     request = _envelope(data, rows, faults)
     faults.raise_if_any()
     assert request is not None  # noqa: S101 -- its faults have been raised
+    if len(items) * request.repeats > MAX_RUNS:
+        faults.add(("items",), f"{len(items)} items, {request.repeats} times each: at most {MAX_RUNS} runs")
+        faults.raise_if_any()
     plan = Plan(tuple(dict.fromkeys(request.profiles)), request.repeats, request.controls)
-    return Order(builtin() if request.dataset == BUILTIN else Loaded("request", items), plan)
+    return Draft(items, plan, rules)
 
 
 def _envelope(data: dict[str, Any], rows: Any, faults: Faults) -> AuditRequest | None:
@@ -107,17 +172,22 @@ class _Items:
         self._faults = faults
         self._problems: dict[bytes, Problem | ValidationError] = {}
 
-    def read(self, rows: list[Any]) -> list[Item]:
+    def read(self, rows: list[Any]) -> list[Item | _Named]:
         """Return the valid ones; the rest is noted."""
-        items = [item for index, row in enumerate(rows) if (item := self._item(index, row)) is not None]
+        items: list[Item | _Named] = []
         seen: set[str] = set()
-        for index, item in enumerate(items):
-            if item.id in seen:
-                self._faults.add(("items", index, "submission", "id"), f"{item.id!r} is used twice")
-            seen.add(item.id)
+        for index, row in enumerate(rows):
+            item = self._item(index, row)
+            if item is None:
+                continue
+            items.append(item)
+            name = item.id if isinstance(item, Item) else item.labelled.submission.id or f"items[{index}]"
+            if name in seen:
+                self._faults.add(("items", index, "submission", "id"), f"{name!r} is used twice")
+            seen.add(name)
         return items
 
-    def _item(self, index: int, row: Any) -> Item | None:
+    def _item(self, index: int, row: Any) -> Item | _Named | None:
         where = ("items", index)
         if not isinstance(row, dict):
             self._faults.add(where, "must be an object")
@@ -145,13 +215,13 @@ class _Items:
         submission = labelled.submission
         if fault := languages.fault(submission.language, self._rules.languages, problem):
             self._faults.add((*where, "submission", "language"), fault)
-        if problem is None:
-            if isinstance(raw, dict) and raw.get("problem") is None:
-                self._faults.add((*where, "submission", "problem_id"), "an audit takes its problems inline")
+        if problem is not None:
+            return _item(index, labelled, problem)
+        if isinstance(raw, dict) and raw.get("problem") is not None:
+            # It is invalid, which has been noted.
             return None
-        return Item(
-            submission.id or f"items[{index}]", labelled.source, submission, problem, _truth(labelled.truth)
-        )
+        assert submission.problem_id is not None  # noqa: S101 -- the contract wants one of the two
+        return _Named(index, labelled, submission.problem_id)
 
     def _problem(self, raw: Any, where: tuple[str | int, ...]) -> Problem | None:
         key = hashlib.blake2b(to_json(raw, inf_nan_mode="constants"), digest_size=16).digest()

@@ -79,6 +79,21 @@ def test_a_control_that_is_newly_wrong_is_worse(report: Report) -> None:
     assert found.worse(MICROCODER)
 
 
+def test_controls_that_are_no_longer_made_are_worse(report: Report) -> None:
+    """A release gate must not open because nobody looked."""
+    found = changes(report, report.model_copy(update={"controls": []}))
+    assert found.lost_controls == [one.kind for one in report.controls]
+    assert found.worse(MICROCODER)
+    assert not changes(report.model_copy(update={"controls": []}), report).worse(MICROCODER)
+
+
+def test_reports_of_nothing_in_common_are_no_success(report: Report) -> None:
+    others = [one.model_copy(update={"fingerprint": "another"}) for one in report.outcomes]
+    found = changes(report, report.model_copy(update={"outcomes": others}))
+    assert (found.compared, found.verdicts, found.lost) == (0, [], [])
+    assert found.worse(MICROCODER)
+
+
 def test_the_gate_opens_for_what_is_right_and_names_what_is_not(report: Report) -> None:
     assert list(faults(report, MICROCODER)) == []
     found = list(faults(report, "strict"))

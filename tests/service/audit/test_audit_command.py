@@ -82,6 +82,14 @@ def test_compare_finds_nothing_in_equal_reports(reports: tuple[Path, Path]) -> N
     assert "3 items compared, 0 verdicts changed" in run.stdout
 
 
+def test_compare_takes_answers_of_the_service(reports: tuple[Path, Path], tmp_path: Path) -> None:
+    answer = tmp_path / "answer.json"
+    head = {"job_id": "a" * 32, "status": "finished", "total": 3, "finished": 3}
+    answer.write_text(json.dumps({**head, "report": json.loads(reports[0].read_text())}))
+    assert audit("compare", reports[0], answer).returncode == 0
+    assert audit("compare", answer, reports[1]).returncode == 1
+
+
 def test_compare_fails_where_something_got_worse_but_not_where_it_got_better(
     reports: tuple[Path, Path],
 ) -> None:
@@ -104,13 +112,20 @@ def test_compare_fails_where_something_got_worse_but_not_where_it_got_better(
         (["{set}", "--json", "/no/such/folder/x.json"], "/no/such/folder: is no folder"),
         (["{set}", "--python", "/no/such/python"], "/no/such/python"),
         (["compare", "{set}", "{set}"], "is no report of this version"),
+        (["compare", "{broken}", "{report}"], "is no JSON"),
         (["compare", "{report}", "{report}", "--profile", "x"], "has no profile 'x'"),
     ],
 )
 def test_bad_input_is_refused_by_name(
     tmp_path: Path, reports: tuple[Path, Path], arguments: list[str], complaint: str
 ) -> None:
-    files = {"set": written(tmp_path, RIGHT), "bad": tmp_path / "bad.jsonl", "report": reports[0]}
+    files = {
+        "set": written(tmp_path, RIGHT),
+        "bad": tmp_path / "bad.jsonl",
+        "report": reports[0],
+        "broken": tmp_path / "broken.json",
+    }
+    files["broken"].write_text('{"schema_version": 1,')
     files["bad"].write_text('{"text": 1}\n')
     run = audit(*(one.format(**files) for one in arguments))
     assert run.returncode == 2

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from service.audit.page.diffs import marked
 from service.audit.page.report_page import rendered
 from service.audit.page.waiting_page import waiting
+from service.audit.report import Change, Skipped, Suspect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -126,6 +127,107 @@ def test_what_programs_print_stays_text(page: Page) -> None:
     assert page.locator("#table img, #table script").count() == 0
 
 
+def hostile_everywhere(report: Report) -> Report:
+    """Return the report with a page of its own in every place that names or outputs of others can reach."""
+    one = report.disagreements[0]
+    views = {
+        name: view.model_copy(update={"feedback": HOSTILE, "right": False})
+        for name, view in one.views.items()
+    }
+    skipped = [Skipped(name=HOSTILE, reason=HOSTILE)]
+    groups = [
+        profile.model_copy(
+            update={"groups": [group.model_copy(update={"name": HOSTILE}) for group in profile.groups]}
+        )
+        for profile in report.profiles
+    ]
+    change = Change(id=HOSTILE, profile="strict", verdicts=["AC", "WA"], cause="the program")
+    return report.model_copy(
+        update={
+            "source": HOSTILE,
+            "headline": HOSTILE,
+            "profiles": groups,
+            "completeness": report.completeness.model_copy(
+                update={"complete": False, "skipped": skipped, "unscored": skipped}
+            ),
+            "suspects": [Suspect(problem=HOSTILE, reason=HOSTILE)],
+            "repeatability": report.repeatability.model_copy(update={"changed": [change]}),
+            "disagreements": [
+                one.model_copy(
+                    update={
+                        "id": HOSTILE, "source": HOSTILE, "views": views, "expected": HOSTILE, "actual": f"x{HOSTILE}"
+                    }
+                )
+            ],
+        }
+    )  # fmt: skip
+
+
+@browsing
+def test_whatever_others_wrote_stays_text_wherever_it_is_shown(
+    browser: Browser, report: Report, tmp_path: Path
+) -> None:
+    path = tmp_path / "hostile.html"
+    path.write_text(rendered(hostile_everywhere(report)))
+    page = browser.new_page()
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.goto(path.as_uri())
+    page.locator("button.more:visible").first.click()
+    assert page.title() == f"Audit of {HOSTILE}"
+    assert page.locator("h1").inner_text() == HOSTILE
+    assert page.locator("img, iframe, object, embed, form[action]").count() == 0
+    assert page.locator("script").count() == 1
+    assert page.locator("body").inner_text().count("onerror") > 10
+    assert said == []
+    page.close()
+
+
+@browsing
+def test_long_lists_are_shown_a_part_at_a_time_and_filtered_as_a_whole(
+    browser: Browser, report: Report, tmp_path: Path
+) -> None:
+    rows = [report.disagreements[0].model_copy(update={"id": f"item {n:03}"}) for n in range(120)]
+    path = tmp_path / "long.html"
+    path.write_text(rendered(report.model_copy(update={"disagreements": rows})))
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    more = page.locator("#more")
+    assert (len(shown(page)), more.inner_text()) == (50, "Show 50 more of 70")
+    more.click()
+    assert (len(shown(page)), more.inner_text()) == (100, "Show 20 more of 20")
+    more.click()
+    assert len(shown(page)) == 120
+    assert not more.is_visible()
+    page.get_by_label("Search").fill("item 119")
+    assert shown(page) == ["item 119"]
+    page.get_by_label("Search").fill("")
+    assert len(shown(page)) == 50
+    heading = page.get_by_role("columnheader", name="Item").get_by_role("button")
+    heading.click()
+    heading.click()
+    assert shown(page)[:2] == ["item 119", "item 118"]
+    page.close()
+
+
+@browsing
+def test_reasons_name_the_profile_and_its_step(page: Page) -> None:
+    row = page.locator("#table tbody", has_text="pair/turned")
+    assert row.locator("td.reason").inner_text() == "published: accepted by step unordered"
+    assert (
+        "strict" in page.locator("#table tbody", has_text="third/rounded").locator("td.reason").inner_text()
+    )
+
+
+@browsing
+def test_parts_of_the_data_on_which_somebody_is_wrong_stand_in_tables(page: Page) -> None:
+    rows = page.locator("section[aria-labelledby=groups] tbody tr")
+    found = {row.locator("th").inner_text(): row.inner_text() for row in rows.all()}
+    assert "1 false accept" in found["returned"]
+    assert "asserted" not in found
+    assert page.get_by_text("All profiles are right on asserted (2), checked (2)").count() == 1
+
+
 @browsing
 @pytest.mark.parametrize(
     "page", [{"viewport": {"width": 360, "height": 740}, "is_mobile": True}], indirect=True
@@ -134,7 +236,9 @@ def test_it_is_readable_at_phone_width(page: Page) -> None:
     """Nothing makes the page itself wider than the screen, and no text is small."""
     page.locator("button.more").first.click()
     assert page.evaluate("document.documentElement.scrollWidth") == 360
-    assert page.locator("#table").evaluate("table => table.parentElement.scrollWidth") <= 360
+    # Nor does any table hide columns to the right of it.
+    for table in page.locator("table").all():
+        assert table.evaluate("table => table.parentElement.scrollWidth") <= 360
     sizes: list[float] = page.evaluate(
         "[...document.querySelectorAll('p, td, th, li, pre, small, figcaption')]"
         ".map(e => parseFloat(getComputedStyle(e).fontSize))"
@@ -178,8 +282,13 @@ def test_an_unfinished_audit_has_a_page_as_well(browser: Browser) -> None:
     page = browser.new_page()
     page.set_content(waiting("running", 3, 9, ""))
     assert page.locator("h1").inner_text() == "Running, 3 of 9 runs"
+    assert page.locator("meta[http-equiv=refresh]").count() == 1
     page.set_content(waiting("failed", 0, 0, "no <sandbox>"))
     assert page.locator(".notice").inner_text() == "no <sandbox>"
+    assert page.locator("meta[http-equiv=refresh]").count() == 0
+    page.set_content(waiting("cancelled", 1, 9, None))
+    assert page.locator("h1").inner_text() == "Cancelled, 1 of 9 runs"
+    assert page.locator("meta[http-equiv=refresh], .notice").count() == 0
     page.close()
 
 

@@ -6,7 +6,10 @@ import base64
 import json
 import os
 import pickle  # to make what must not be unpickled
+import sys
 import zlib
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +19,6 @@ import pytest
 
 from service.audit.items import Item, Loaded
 from service.audit.sources import Companions, Labelling, SourceError, load
-from service.audit.sources.strings_of_pickle import UnsafeStreamError, strings_of_pickle, unpacked
 from service.wire import Verdict
 
 PACKAGES = Path(__file__).parents[2] / "problems"
@@ -256,6 +258,20 @@ def test_files_that_hold_no_rows_are_refused(tmp_path: Path, name: str, content:
     assert name in refused(tmp_path / name)
 
 
+def test_parquet_without_pyarrow_is_refused_with_the_cure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is large, and optional: the image has none."""
+    path = written(tmp_path, "rows.parquet", {"test_list": ["assert f()"], "code": "def f(): return 1"})
+    assert len(loaded(path).items) == 1
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    complaint = refused(path)
+    assert "rows.parquet: Parquet needs the package pyarrow" in complaint
+    assert "`parquet`" in complaint
+    # Other files do not need it.
+    assert len(loaded(written(tmp_path, "rows.jsonl", {"test_list": ["x"], "code": "y"})).items) == 1
+
+
 class Hostile:
     """Unpickling it would make a folder."""
 
@@ -270,42 +286,122 @@ class Hostile:
 def test_a_hostile_pickle_executes_nothing(tmp_path: Path, protocol: int) -> None:
     target = tmp_path / "made"
     stream = pickle.dumps(["text", Hostile(target)], protocol)
-    with pytest.raises(UnsafeStreamError, match="holds more than text"):
-        strings_of_pickle(stream)
     row = {**LCB, "private_test_cases": base64.b64encode(zlib.compress(stream)).decode()}
-    assert "private_test_cases: holds more than text" in refused(written(tmp_path, "r.jsonl", row))
+    complaint = "private_test_cases: is a pickle of more than texts and lists"
+    assert complaint in refused(written(tmp_path, "r.jsonl", row))
     assert not target.exists()
     # It would have worked on whoever unpickles it.
     pickle.loads(stream)  # noqa: S301 -- our own stream
     assert target.exists()
 
 
-@pytest.mark.parametrize("value", ["", "a", "é\ud800 long" * 100, [], ["a", "b", "a"], [["a"], "b", []]])
-@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-def test_texts_and_lists_of_texts_are_read_as_pickle_would(value: Any, protocol: int) -> None:
-    assert strings_of_pickle(pickle.dumps(value, protocol)) == value
+FN = {"fn_name": "f", "inputs": [[1], [2]], "outputs": [[3], [4]]}
+VALID: dict[str, dict[str, Any]] = {
+    "livecodebench": {
+        "question_id": "q", "public_test_cases": json.dumps(CASES), "private_test_cases": CASES, "metadata": "{}",
+        "code_list": ["print(2)"], "graded_list": [True],
+    },
+    "livecodebench calls": {
+        "question_id": "q", "private_test_cases": CALLS, "metadata": {"func_name": "f"},
+        "code_list": ["def f(a, b): ..."], "graded_list": [False],
+    },
+    "apps": {"problem_id": 7, "input_output": LISTS, "solutions": ["a", "b"]},
+    "apps calls": {"problem_id": 7, "input_output": json.dumps(FN), "solutions": ["def f(x): ..."]},
+    "humaneval": {
+        "task_id": "H/1", "prompt": "def f(x):\n", "canonical_solution": "    return x\n",
+        "test": "def check(c): ...", "entry_point": "f",
+    },
+    "mbpp": {
+        "task_id": 2, "code": "def g(): ...", "test_list": ["assert g() is None"], "test_setup_code": "import math",
+        "test_imports": ["import re"], "challenge_test_list": ["assert not g()"],
+    },
+    "verl": {"reward_model": {"ground_truth": json.dumps(LISTS)}, "extra_info": {"index": 5}},
+    "verl calls": {
+        "reward_model": {"ground_truth": [{**CALLS[0], "metadata": {"func_name": "f"}}]}, "extra_info": {"index": 5},
+    },
+    "rollouts": {"completion": "x", "reward": 1.0, "gts": json.dumps(LISTS), "step": 3},
+    "rollouts of chats": {
+        "output": [{"content": "x"}], "score": 0.0,
+        "problem": {"mode": "stdio", "tests": [{"input": "", "expected": "1"}]},
+    },
+    "labelled": {
+        "id": "p", "source": "s", "problem": {"mode": "stdio", "tests": [{"input": "", "expected": "1"}]},
+        "submissions": [{"file": "a", "code": "x", "truth": "reject"}],
+    },
+}  # fmt: skip
+JUNK: list[Any] = [
+    None, True, 0, -1, 1e308, 10**30, "", "x", "[", "{}", "[]", "null", "[1", "\ud800", "\x00", [], {}, [None], [[]],
+    [1], ["x"], {"a": 1}, {"inputs": None}, [{}], {"tests": 3}, "[" * 100_000, float("nan"), float("inf"), "9" * 5000,
+    "AAAA", "1e999999", [[["x"]]],
+]  # fmt: skip
+MISSING = object()
 
 
-SELF: list[Any] = []
-SELF.append(SELF)
-SHARED = ["a"]
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    yield path
+    if isinstance(value, dict | list):
+        for key in value if isinstance(value, dict) else range(len(value)):
+            yield from places(value[key], (*path, key))
 
 
-@pytest.mark.parametrize("value", [1, None, b"a", {"a": "b"}, ("a",), {"a"}, [1], SELF, [SHARED, SHARED]])
-def test_anything_else_in_a_pickle_is_refused(value: Any) -> None:
-    with pytest.raises(UnsafeStreamError):
-        strings_of_pickle(pickle.dumps(value))
+def replaced(value: Any, path: tuple[Any, ...], other: Any) -> Any:
+    if not path:
+        return other
+    copy = dict(value) if isinstance(value, dict) else list(value)
+    if other is MISSING and len(path) == 1:
+        del copy[path[0]]
+    else:
+        copy[path[0]] = replaced(copy[path[0]], path[1:], other)
+    return copy
 
 
-@pytest.mark.parametrize(
-    "stream", [b"", b".", b"(.", b"]a.", b"h\x00.", b"Va\nVb\na.", b"\x80\x04]e.", b"Va\n", b"\xff."]
-)
-def test_broken_pickles_are_refused(stream: bytes) -> None:
-    with pytest.raises(UnsafeStreamError):
-        strings_of_pickle(stream)
+@pytest.mark.parametrize("kind", sorted(VALID))
+@pytest.mark.parametrize("alone", [True, False], ids=["alone", "behind a right one"])
+def test_whatever_a_row_holds_it_is_read_left_out_or_refused_by_name(
+    tmp_path: Path, kind: str, *, alone: bool
+) -> None:
+    row = VALID[kind]
+    programs = written(tmp_path, "p.jsonl", {"problem": 5, "code": "x", "truth": "accept"})
+    assert loaded(written(tmp_path, "r.jsonl", row), submissions=programs).items
+    seen = Counter[str]()
+    for path in places(row):
+        for junk in (*JUNK, MISSING):
+            other = replaced(row, path, None if junk is MISSING and not path else junk)
+            text = "".join(f"{json.dumps(one)}\n" for one in ([other] if alone else [row, other]))
+            (tmp_path / "r.jsonl").write_text(text)
+            try:
+                found = loaded(tmp_path / "r.jsonl", submissions=programs)
+            except SourceError as error:
+                seen["refused" if "r.jsonl" in str(error) else "refused without a name"] += 1
+            else:
+                assert all(one.reason and one.name for one in found.left)
+                seen["left" if any(one.is_fault for one in found.left) else "read"] += 1
+    assert seen["read"]
+    assert not seen["refused without a name"]
+    # A labelled set is ours: one that is wrong anywhere is refused as a whole.
+    assert seen["refused" if alone or kind == "labelled" else "left"]
 
 
-def test_a_bomb_is_refused_before_it_unfolds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("service.audit.sources.strings_of_pickle.MAX_DECOMPRESSED_BYTES", 1 << 16)
-    with pytest.raises(UnsafeStreamError, match="decompresses to more than 65536 bytes"):
-        unpacked(packed("a" * (1 << 17)))
+def test_a_row_that_cannot_be_used_is_left_out_by_name_and_the_others_are_read(tmp_path: Path) -> None:
+    path = written(tmp_path, "r.jsonl", VALID["apps"], {**VALID["apps"], "input_output": ""})
+    path.write_text(path.read_text() + '[1]\n{"input_output": {"inp')
+    found = loaded(path)
+    assert len(found.items) == 2
+    assert [(one.name, one.reason.partition(":")[0]) for one in found.left] == [
+        ("r.jsonl:2", "input_output"),
+        ("r.jsonl:3", "must be a JSON object"),
+        ("r.jsonl:4", "is no JSON"),
+    ]
+
+
+def test_what_python_writes_into_logs_is_read(tmp_path: Path) -> None:
+    """A NaN in some other field, or half a character in a completion, is no reason to refuse a log."""
+    row = {**VALID["rollouts"], "kl": float("nan"), "completion": "print('\ud800')"}
+    (item,) = loaded(written(tmp_path, "r.jsonl", row)).items
+    assert item.submission.completion == "print('\uffff')"
+
+
+@pytest.mark.parametrize("name", ["problem.zip", "problem.kpp", "rows.jsonl.gz"])
+def test_archives_are_refused_with_the_cure(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"PK\x03\x04")
+    assert "is an archive: unpack it" in refused(tmp_path / name)

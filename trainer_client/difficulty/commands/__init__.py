@@ -1,0 +1,1 @@
+"""The commands of ``microcoder difficulty``, one module each; what they do is in the package above."""
