@@ -45,8 +45,10 @@ class Outcome:
     """None where matplotlib is not installed."""
 
 
-def train(config: TrainConfig, *, resume: bool = False) -> Outcome:
+def train(config: TrainConfig, *, resume: bool = False) -> Outcome | None:
     """Train as ``config`` says, or go on from the latest complete checkpoint of its folder.
+
+    Returns None on all processes but the main one.
 
     Raises:
         ConfigError: the configuration does not fit the data, the devices or TRL.
@@ -75,9 +77,10 @@ def train(config: TrainConfig, *, resume: bool = False) -> Outcome:
         _close_connections(trainer)
     final = config.run.output / "model"
     trainer.save_model(str(final))
-    if state.is_main_process:
-        log.write("end", config.run.steps, {"seconds": round(time.monotonic() - started_s, 1)})
-    return Outcome(log.path, final, draw_curves(config.run.output) if state.is_main_process else None)
+    if not state.is_main_process:
+        return None
+    log.write("end", config.run.steps, {"seconds": round(time.monotonic() - started_s, 1)})
+    return Outcome(log.path, final, draw_curves(config.run.output))
 
 
 def draw_curves(output: Path) -> Path | None:
