@@ -252,13 +252,14 @@ def test_a_run_that_loses_its_judge_ends_and_says_why(proxied: Any, tmp_path: Pa
 def test_a_model_learns_from_the_service(service: Any, tmp_path: Path) -> None:
     config = configured(
         tmp_path,
-        run={"steps": 50, "save_every": 50},
+        run={"steps": 50, "save_every": 30},
         rollout={"group_size": 32},
         update={"learning_rate": 0.005, "completions_per_device": 96},
-        evaluation={"every": 25},
+        evaluation={"every": 20},
     )
     lines = trained(config, tmp_path / "out", service[1])
     rewards = [line["reward"] for line in lines if line["kind"] == "step"]
     assert sum(rewards[-5:]) / 5 > sum(rewards[:5]) / 5 + 0.4
     accuracy = [line["accuracy"] for line in lines if line["kind"] == "heldout"]
+    assert len(accuracy) == len([0, 20, 40, 50])
     assert accuracy[-1] > accuracy[0]

@@ -72,9 +72,9 @@ def train(  # noqa: PLR0913 -- one parameter per flag
     except KeyboardInterrupt:
         click.echo("microcoder train: interrupted; --resume goes on from the latest checkpoint", err=True)
         sys.exit(INTERRUPTED)
-    click.echo(
-        f"log {outcome.log}, model {outcome.model}, curves {outcome.curves or 'not drawn: no matplotlib'}"
-    )
+    if outcome is not None:
+        curves = outcome.curves or "not drawn: no matplotlib"
+        click.echo(f"log {outcome.log}, model {outcome.model}, curves {curves}")
 
 
 def _changed(

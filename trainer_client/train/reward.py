@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pydantic import ValidationError
+
 from trainer_client.adapters.texts import completion_text
 from trainer_client.adapters.trl import EvaluatorReward
+from trainer_client.train.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -48,7 +51,12 @@ class ExampleReward(EvaluatorReward):
 
 
 def reward_of(section: EvaluatorSection, examples: Iterable[Example]) -> ExampleReward:
-    """Return the reward that a configuration asks for."""
+    """Return the reward that a configuration asks for.
+
+    Raises:
+        ConfigError: the file of the API key holds none.
+
+    """
     settings = {
         name: value
         for name, value in section
@@ -56,4 +64,8 @@ def reward_of(section: EvaluatorSection, examples: Iterable[Example]) -> Example
     }
     if section.api_key_file is not None:
         settings["api_key"] = section.api_key_file.read_text(encoding="utf-8").strip()
-    return ExampleReward(section.urls, examples, **settings)
+    try:
+        return ExampleReward(section.urls, examples, **settings)
+    except ValidationError as error:
+        # Of a configuration that was checked, only the key in its file can be wrong.
+        raise ConfigError(f"evaluator.api_key_file: {section.api_key_file}: holds no API key") from error

@@ -45,8 +45,10 @@ class Outcome:
     """None where matplotlib is not installed."""
 
 
-def train(config: TrainConfig, *, resume: bool = False) -> Outcome:
+def train(config: TrainConfig, *, resume: bool = False) -> Outcome | None:
     """Train as ``config`` says, or go on from the latest complete checkpoint of its folder.
+
+    Returns None on all processes but the main one.
 
     Raises:
         ConfigError: the configuration does not fit the data, the devices or TRL.
@@ -67,7 +69,7 @@ def train(config: TrainConfig, *, resume: bool = False) -> Outcome:
     started_s = time.monotonic()
     try:
         trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
-        if config.evaluation is not None and config.run.steps % config.evaluation.every:
+        if config.evaluation is not None and not _evaluated(trainer.state):
             trainer.evaluate()
     except EvaluatorError as error:
         raise RunError(f"{error}\nThe run can go on from its latest checkpoint with --resume.") from error
@@ -75,9 +77,10 @@ def train(config: TrainConfig, *, resume: bool = False) -> Outcome:
         _close_connections(trainer)
     final = config.run.output / "model"
     trainer.save_model(str(final))
-    if state.is_main_process:
-        log.write("end", config.run.steps, {"seconds": round(time.monotonic() - started_s, 1)})
-    return Outcome(log.path, final, draw_curves(config.run.output) if state.is_main_process else None)
+    if not state.is_main_process:
+        return None
+    log.write("end", config.run.steps, {"seconds": round(time.monotonic() - started_s, 1)})
+    return Outcome(log.path, final, draw_curves(config.run.output))
 
 
 def draw_curves(output: Path) -> Path | None:
@@ -130,6 +133,13 @@ def _assembled(
     if state.is_main_process:
         trainer.add_callback(callback)
     return trainer, log
+
+
+def _evaluated(state: Any) -> bool:
+    """Whether the final model was evaluated: transformers does that by itself, but not in all of its versions."""
+    return any(
+        "eval_heldout/accuracy" in line and line["step"] == state.global_step for line in state.log_history
+    )
 
 
 def _close_connections(trainer: Any) -> None:
