@@ -7,7 +7,17 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 TARGETS = {
     "service": ["--extra", "service", "--extra", "audit", "pyproject.toml"],
-    "dev": ["--extra", "service", "--extra", "audit", "--extra", "parquet", "--extra", "dev", "pyproject.toml"],
+    "dev": [
+        "--extra",
+        "service",
+        "--extra",
+        "audit",
+        "--extra",
+        "parquet",
+        "--extra",
+        "dev",
+        "pyproject.toml",
+    ],
     "trainers": ["--extra", "service", "--extra", "dev", "--extra", "trl", "pyproject.toml"],
     "programs": ["requirements/programs.in"],
     "build": ["requirements/build.in"],
