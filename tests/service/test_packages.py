@@ -405,9 +405,9 @@ def test_a_folder_that_leads_out_by_way_of_another_is_refused(package: Callable[
 def test_links_within_the_package_and_in_folders_that_are_not_read_are_fine(
     package: Callable[..., Path],
 ) -> None:
-    root = package({"problem_statement/problem.en.tex": "text\n", "shared/2.in": "2\n"})
+    root = package({"problem_statement/problem.en.tex": "text\n", "common/2.in": "2\n"})
     (root / "problem_statement/logo.png").symlink_to("/etc/hostname")
-    (root / "data/secret/2.in").symlink_to("../../shared/2.in")
+    (root / "data/secret/2.in").symlink_to("../../common/2.in")
     (root / "data/secret/2.ans").symlink_to("1.ans")
     (root / "data/secret/note").symlink_to("nowhere")
     assert [test.input for test in load_package(root).problem.tests] == ["1\n", "2\n"]
