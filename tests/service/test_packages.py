@@ -436,3 +436,26 @@ def test_a_yaml_bomb_is_refused_before_it_unfolds(package: Callable[..., Path]) 
     with pytest.raises(PackageError, match="limits") as caught:
         load_package(package({"problem.yaml": text}))
     assert len(str(caught.value)) < 1000
+
+
+@pytest.mark.parametrize(
+    ("files", "complaint"),
+    [
+        ({"problem.yaml": f"type: 0x{'f' * 5000}\n"}, "problem.yaml"),
+        ({"problem.yaml": f"limits: {'9' * 5000}\n"}, "problem.yaml: cannot be read"),
+        (
+            {"data/testdata.yaml": 'output_validator_flags: "\'"\n'},
+            "output_validator_flags: No closing quotation",
+        ),
+        ({"output_validators/v/__init__.py": ""}, "holds no output validator"),
+        ({"domjudge-problem.ini": "x" * 5000}, "domjudge-problem.ini: cannot be read"),
+    ],
+    ids=["hexadecimal", "digits", "quotation mark", "validator without a main", "no ini file"],
+)
+def test_broken_files_are_refused_by_name_in_a_few_words(
+    package: Callable[..., Path], files: dict[str, str], complaint: str
+) -> None:
+    with pytest.raises(PackageError) as caught:
+        load_package(package(dict(files)))
+    assert complaint in str(caught.value)
+    assert len(str(caught.value)) < 1000
