@@ -5,32 +5,21 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-TARGETS = {
-    "service": ["--extra", "service", "--extra", "audit", "pyproject.toml"],
-    "dev": [
-        *(
-            "--extra",
-            "service",
-            "--extra",
-            "audit",
-            "--extra",
-            "parquet",
-            "--extra",
-            "difficulty",
-            "--extra",
-            "dev",
-        ),
-        "pyproject.toml",
-    ],
-    "trainers": ["--extra", "service", "--extra", "dev", "--extra", "train", "pyproject.toml"],
-    "programs": ["requirements/programs.in"],
-    "build": ["requirements/build.in"],
+# Extras of pyproject.toml, or a file that says what is wanted.
+TARGETS: dict[str, tuple[str, ...] | str] = {
+    "service": ("service", "audit"),
+    "dev": ("service", "audit", "parquet", "difficulty", "dev"),
+    "trainers": ("service", "dev", "train"),
+    "programs": "requirements/programs.in",
+    "build": "requirements/build.in",
 }
 
 
 def main() -> None:
     """Write every lock file anew."""
-    for name, sources in TARGETS.items():
+    for name, wanted in TARGETS.items():
+        sources = [wanted] if isinstance(wanted, str) else ["pyproject.toml"]
+        extras = [] if isinstance(wanted, str) else [f"--extra={extra}" for extra in wanted]
         command = [
             sys.executable,
             "-m",
@@ -50,7 +39,7 @@ def main() -> None:
             "-o",
             f"requirements/{name}.txt",
         ]
-        subprocess.run([*command, *options, *sources], cwd=ROOT, check=True)
+        subprocess.run([*command, *options, *extras, *sources], cwd=ROOT, check=True)
 
 
 if __name__ == "__main__":

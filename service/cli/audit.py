@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -103,6 +104,8 @@ def run(  # noqa: PLR0913 -- one parameter per flag
     plan = Plan(profiles or tuple(PROFILES), repeats, controls=not no_controls)
     if gate and GATED_PROFILE not in plan.profiles:
         raise click.UsageError(f"--gate looks at profile {GATED_PROFILE}, which --profile leaves out")
+    if not math.isfinite(accept_from):
+        raise click.UsageError(f"--accept-from must be a number, not {accept_from}")
     companions = Companions(submissions, problems, Labelling(reward_field, accept_from))
     for path in (json_file, html_file):
         # Known before all programs are run, not after.

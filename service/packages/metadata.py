@@ -85,7 +85,12 @@ class _YamlLoader(yaml.SafeLoader):
 
 
 def words(value: object) -> object:
-    """Return flags as a list, whether they were written as text, as a list or not at all."""
+    """Return flags as a list, whether they were written as text, as a list or not at all.
+
+    Raises:
+        ValueError: a quotation mark has no partner.
+
+    """
     if value is None:
         return []
     return shlex.split(value) if isinstance(value, str) else value
@@ -100,7 +105,8 @@ def read_yaml(file: Path) -> dict[str, Any]:
     """
     try:
         data = _YamlLoader(file.read_text(encoding="utf-8")).get_single_data()
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
+    except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:
+        # A ValueError: what is no UTF-8, or an integer of more digits than Python reads.
         raise PackageError(file, f"cannot be read: {' '.join(str(error).split())}") from error
     if data is None:
         return {}

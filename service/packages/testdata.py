@@ -92,7 +92,10 @@ def _flags_in(file: Path, inherited: tuple[str, ...]) -> tuple[str, ...]:
         raise PackageError(file, "arguments of the submission are not supported", "args")
     for field in _FLAG_FIELDS:
         if field in settings:
-            flags = words(settings[field])
+            try:
+                flags = words(settings[field])
+            except ValueError as error:
+                raise PackageError(file, str(error), field) from error
             if not isinstance(flags, list) or not all(isinstance(flag, str | int | float) for flag in flags):
                 raise PackageError(file, "must be text or a list of texts", field)
             return tuple(str(flag) for flag in flags)

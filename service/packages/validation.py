@@ -157,6 +157,8 @@ def _validator(root: Path) -> tuple[dict[str, str], str] | None:
             raise PackageError(entry, "output validators are supported in Python only (.py files)")
     files = {entry.relative_to(folder).as_posix(): read_text(entry) for entry in entries}
     mains = ["__main__.py"] if "__main__.py" in files else [name for name in files if name != "__init__.py"]
+    if not mains:
+        raise PackageError(folder, "holds no output validator")
     if len(mains) > 1:
         raise PackageError(folder, f"which of {', '.join(mains)} is the validator? Name it __main__.py")
     return files, mains[0]

@@ -405,9 +405,9 @@ def test_a_folder_that_leads_out_by_way_of_another_is_refused(package: Callable[
 def test_links_within_the_package_and_in_folders_that_are_not_read_are_fine(
     package: Callable[..., Path],
 ) -> None:
-    root = package({"problem_statement/problem.en.tex": "text\n", "shared/2.in": "2\n"})
+    root = package({"problem_statement/problem.en.tex": "text\n", "common/2.in": "2\n"})
     (root / "problem_statement/logo.png").symlink_to("/etc/hostname")
-    (root / "data/secret/2.in").symlink_to("../../shared/2.in")
+    (root / "data/secret/2.in").symlink_to("../../common/2.in")
     (root / "data/secret/2.ans").symlink_to("1.ans")
     (root / "data/secret/note").symlink_to("nowhere")
     assert [test.input for test in load_package(root).problem.tests] == ["1\n", "2\n"]
@@ -435,4 +435,27 @@ def test_a_yaml_bomb_is_refused_before_it_unfolds(package: Callable[..., Path]) 
     text = "\n".join([*levels, "limits: *a11", "name: A", ""])
     with pytest.raises(PackageError, match="limits") as caught:
         load_package(package({"problem.yaml": text}))
+    assert len(str(caught.value)) < 1000
+
+
+@pytest.mark.parametrize(
+    ("files", "complaint"),
+    [
+        ({"problem.yaml": f"type: 0x{'f' * 5000}\n"}, "problem.yaml"),
+        ({"problem.yaml": f"limits: {'9' * 5000}\n"}, "problem.yaml: cannot be read"),
+        (
+            {"data/testdata.yaml": 'output_validator_flags: "\'"\n'},
+            "output_validator_flags: No closing quotation",
+        ),
+        ({"output_validators/v/__init__.py": ""}, "holds no output validator"),
+        ({"domjudge-problem.ini": "x" * 5000}, "domjudge-problem.ini: cannot be read"),
+    ],
+    ids=["hexadecimal", "digits", "quotation mark", "validator without a main", "no ini file"],
+)
+def test_broken_files_are_refused_by_name_in_a_few_words(
+    package: Callable[..., Path], files: dict[str, str], complaint: str
+) -> None:
+    with pytest.raises(PackageError) as caught:
+        load_package(package(dict(files)))
+    assert complaint in str(caught.value)
     assert len(str(caught.value)) < 1000

@@ -162,5 +162,6 @@ def _parquet(path: Path) -> Iterator[Row]:
                 for fields in batch.to_pylist():
                     yield Row(f"{path.name}[{index}]", fields, index)
                     index += 1
-    except pa.ArrowException as error:
+    except (pa.ArrowException, ValueError) as error:
+        # A ValueError: texts in it that are no UTF-8.
         raise SourceError(f"{path}: is no Parquet file that can be read: {error}") from error

@@ -108,6 +108,7 @@ def test_compare_fails_where_something_got_worse_but_not_where_it_got_better(
     [
         (["{set}", "--gate", "--profile", "strict"], "--gate looks at profile microcoder"),
         (["{set}", "--profile", "lenient"], "'lenient' is not one of"),
+        (["{set}", "--accept-from", "nan"], "--accept-from must be a number"),
         (["{bad}"], "is in no known format"),
         (["{set}", "--json", "/no/such/folder/x.json"], "/no/such/folder: is no folder"),
         (["{set}", "--python", "/no/such/python"], "/no/such/python"),

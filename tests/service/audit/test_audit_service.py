@@ -356,3 +356,17 @@ def test_an_audit_whose_service_ends_has_failed_and_can_be_ordered_anew(
         assert (answer["status"], answer["error"]) == ("failed", error)
         assert error in client.get(location, headers=PAGE).text
         assert ended(client, client.post("/audit", json={"items": [item()]}).headers["location"])["report"]
+
+
+def test_whoever_waits_for_a_judgement_goes_before_an_audit(tmp_path: Path) -> None:
+    with served(tmp_path) as client:
+        items = [item("import time\ntime.sleep(0.2)\nprint(1)", id=str(n)) for n in range(60)]
+        location = client.post("/audit", json={"items": items, "controls": False}).headers["location"]
+        while client.get(location).json()["status"] != "running":
+            time.sleep(0.02)
+        answers = [client.post("/evaluate", json=item()["submission"]) for _ in range(3)]
+        assert [one.json()["verdict"] for one in answers] == ["AC"] * 3
+        # The only worker did not finish the audit first, and goes on with it afterwards.
+        status = client.get(location).json()
+        assert (status["status"], status["finished"] < 60) == ("running", True)
+        assert ended(client, location)["report"]["headline"].startswith("microcoder is right on 60 of 60")

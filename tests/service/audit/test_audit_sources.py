@@ -258,6 +258,20 @@ def test_files_that_hold_no_rows_are_refused(tmp_path: Path, name: str, content:
     assert name in refused(tmp_path / name)
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [(b"problem_id", b"problem_\xff\xff"), (b"print(2)", b"print\xff2)"), (b"PAR1", b"PARX")],
+    ids=["a column's name", "a value", "the magic"],
+)
+def test_parquet_that_is_damaged_is_refused_by_name(tmp_path: Path, old: bytes, new: bytes) -> None:
+    row = {"problem_id": "7", "input_output": json.dumps(LISTS), "solutions": ["print(2)"]}
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.Table.from_pylist([row]), path, compression="none")
+    assert loaded(path).items
+    path.write_bytes(path.read_bytes().replace(old, new))
+    assert "rows.parquet: is no Parquet file that can be read" in refused(path)
+
+
 def test_parquet_without_pyarrow_is_refused_with_the_cure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
