@@ -139,7 +139,9 @@ def test_a_batch_whose_problems_take_long_to_bring_is_not_given_up(
     with pool(own_redis.url):
         client = serve_hooked(queue=own_redis.url)
         body = {"submissions": [submission(problem=problem) for problem in problems]}
-        judgements = client.post("/evaluate/batch", json=body).json()["judgements"]
+        job_id = client.post("/jobs", json=body).json()["job_id"]
+        until(lambda: client.get(f"/jobs/{job_id}").json()["status"] == "finished")
+        judgements = client.get(f"/jobs/{job_id}").json()["judgements"]
     assert [(one["verdict"], one["attempts"]) for one in judgements] == [("AC", 1)] * 9
 
 
