@@ -93,6 +93,7 @@ class Batches:
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
         self._admit = redis.register_script(scripts.ADMIT)
+        self._touch = redis.register_script(scripts.TOUCH)
         self._begin = redis.register_script(scripts.BEGIN)
         self._publish = redis.register_script(scripts.PUBLISH)
         self._cancel = redis.register_script(scripts.CANCEL)
@@ -126,6 +127,10 @@ class Batches:
             ],
         )
         return Admission(cast("bytes", answer[0]).decode(), int(answer[1]), int(answer[2]))
+
+    async def touch(self, batch_id: str) -> None:
+        """Say that something becomes of a batch, so that nobody takes it for one that stands still."""
+        await self._touch(keys=[keys.batch(batch_id)])
 
     async def begin(self, batch_id: str) -> Begun:
         """Find out what is still to do of a batch."""

@@ -132,6 +132,8 @@ def enqueue(redis: Redis, chunks: Sequence[Chunk], ttl_s: float) -> None:
     by_priority = queues(redis)
     with redis.pipeline() as pipeline:
         pipeline.hset(keys.batch(chunks[0].batch), "chunks", str(len(chunks)))
+        # Where it has been dropped meanwhile, this is all that there is of it.
+        pipeline.expire(keys.batch(chunks[0].batch), round(ttl_s), nx=True)
         for number, chunk in enumerate(chunks):
             items = chunk.items
             by_priority[items[0].priority].enqueue_many(

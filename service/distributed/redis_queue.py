@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 import uuid
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 JOB_MARGIN_S = 5.0
 PROBLEM_MARGIN_S = 600.0
 LOOKED_UP_AT_ONCE = 512
+# A batch whose problems are being brought is not given up; see `observing.STALLED_AFTER_S`.
+TOUCH_S = 2.0
 # When this process ends; a time to live ends batches as well.
 GIVING_UP_S = 5.0
 
@@ -130,7 +133,7 @@ class RedisQueue:
             try:
                 waiting = await self._answer_known(batch_id, groups)
                 if waiting:
-                    await self._put_problems(intake, waiting)
+                    await self._put_problems(batch_id, intake, waiting)
                     await self._enqueue(batch_id, waiting, request_id)
             except Exception:
                 await self.give_up(batch_id, drop=True)
@@ -239,7 +242,7 @@ class RedisQueue:
             await self.batches.publish(batch_id, outcomes)
         return waiting
 
-    async def _put_problems(self, intake: Intake, groups: list[Group]) -> None:
+    async def _put_problems(self, batch_id: str, intake: Intake, groups: list[Group]) -> None:
         """Bring the problems that are not there yet; the others get a new time to live."""
         wanted = {group.items[0].problem for group in groups}
         ttl_s = round(self._capacity.wait_s + longest_run_s(groups) + PROBLEM_MARGIN_S)
@@ -249,7 +252,11 @@ class RedisQueue:
                 pipeline.expire(keys.problem(key), ttl_s, gt=True)
                 pipeline.exists(keys.problem(key))
             answers = await pipeline.execute() if inline else []
+        touched_s = time.monotonic()
         for key, there in zip(inline, answers[1::2], strict=True):
+            if time.monotonic() - touched_s > TOUCH_S:
+                await self.batches.touch(batch_id)
+                touched_s = time.monotonic()
             if not there:
                 data = await asyncio.to_thread(_packed, intake.problems[key])
                 await self.redis.set(keys.problem(key), data, ex=ttl_s)

@@ -7,7 +7,8 @@ A batch is a hash: ``total``, ``left`` (without a judgement), ``share`` (bytes h
 ``created``, ``expires`` (nothing of it is begun later) and ``gives_up`` (nothing of it is awaited later) in seconds
 by the server's clock, ``keep`` (how long it is kept when finished), ``chunks`` (number of its RQ jobs), ``facts``
 (packed, of each submission what a failure of ours has to tell), and ``started``, ``cancelled`` once they are so.
-``lost:INDEX`` counts workers lost over a submission.
+``lost:INDEX`` counts workers lost over a submission. ``progress`` is when something last became of it. A batch without
+``total`` is none: who enqueued it came too late.
 
 A Redis that is full refuses a script's first write where that could grow it, and no later one. Scripts that end
 something begin with a write that cannot, because what ends is what frees memory; new batches are refused.
@@ -31,7 +32,7 @@ end
 # KEYS batch, active, totals; ARGV id, total, share, wait_s, run_s, keep_s, facts, max submissions, max bytes,
 # index ttl. Answers admitted, there, or full with what is held.
 ADMIT = """
-if redis.call('EXISTS', KEYS[1]) == 1 then return {'there', 0, 0} end
+if redis.call('HEXISTS', KEYS[1], 'total') == 1 then return {'there', 0, 0} end
 local now = tonumber(redis.call('TIME')[1])
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now - 60)
 if redis.call('ZCARD', KEYS[2]) == 0 then redis.call('DEL', KEYS[3]) end
@@ -56,9 +57,16 @@ redis.call('EXPIRE', KEYS[3], ARGV[10])
 return {'admitted', submissions, bytes}
 """
 
+# KEYS batch. Says that something becomes of it.
+TOUCH = """
+if redis.call('HEXISTS', KEYS[1], 'total') == 1 then
+  redis.call('HSET', KEYS[1], 'progress', redis.call('TIME')[1])
+end
+"""
+
 # KEYS batch, done. Answers open, cancelled or gone; seconds since creation; seconds left to begin; done indices.
 BEGIN = """
-if redis.call('EXISTS', KEYS[1]) == 0 then return {'gone', '0', '0', {}} end
+if redis.call('HEXISTS', KEYS[1], 'total') == 0 then return {'gone', '0', '0', {}} end
 if redis.call('HGET', KEYS[1], 'cancelled') then return {'cancelled', '0', '0', {}} end
 local time = redis.call('TIME')
 local now = tonumber(time[1]) + tonumber(time[2]) / 1000000
@@ -75,7 +83,7 @@ PUBLISH = (
     _RELEASE
     + """
 redis.call('ZREM', KEYS[4], '')
-if redis.call('EXISTS', KEYS[1]) == 0 or redis.call('HGET', KEYS[1], 'cancelled') then return -1 end
+if redis.call('HEXISTS', KEYS[1], 'total') == 0 or redis.call('HGET', KEYS[1], 'cancelled') then return -1 end
 local accepted = {}
 for position = 4, #ARGV, 2 do
   if redis.call('SADD', KEYS[3], ARGV[position]) == 1 then

@@ -14,6 +14,9 @@ import pytest
 
 from service.distributed import keys
 from service.distributed.batches import Batches, Capacity
+from service.distributed.chunk_job import enqueue
+from service.distributed.chunks import Chunk, Group
+from service.distributed.codec import pack
 from service.distributed.connection import async_connection
 from service.intake import Intake, Item
 from service.wire import Options
@@ -117,3 +120,43 @@ def test_a_problem_that_is_dropped_or_expires_while_its_submissions_wait_is_ther
         assert client.post("/jobs", json=named).status_code == 404
         until(lambda: client.get(f"/jobs/{waiting}").json()["status"] == "finished")
         assert client.get(f"/jobs/{waiting}").json()["judgements"][0]["verdict"] == "AC"
+
+
+def test_a_batch_whose_problems_take_long_to_bring_is_not_given_up(
+    own_redis: RedisServer, serve_hooked: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As large ones do on a busy machine; here everything is faster, and packing slow."""
+    monkeypatch.setattr("service.distributed.observing.STALLED_AFTER_S", 1.5)
+    monkeypatch.setattr("service.distributed.monitor.RECONCILE_S", 0.2)
+    monkeypatch.setattr("service.distributed.redis_queue.TOUCH_S", 0.2)
+
+    def slowly_packed(content: Any) -> bytes:
+        time.sleep(0.7)
+        return pack(bytes(content))
+
+    monkeypatch.setattr("service.distributed.redis_queue._packed", slowly_packed)
+    problems = [{"mode": "stdio", "tests": [{"input": str(number), "expected": "1"}]} for number in range(9)]
+    with pool(own_redis.url):
+        client = serve_hooked(queue=own_redis.url)
+        body = {"submissions": [submission(problem=problem) for problem in problems]}
+        job_id = client.post("/jobs", json=body).json()["job_id"]
+        until(lambda: client.get(f"/jobs/{job_id}").json()["status"] == "finished")
+        judgements = client.get(f"/jobs/{job_id}").json()["judgements"]
+    assert [(one["verdict"], one["attempts"]) for one in judgements] == [("AC", 1)] * 9
+
+
+def test_what_is_enqueued_for_a_batch_that_was_dropped_meanwhile_is_nobodys(
+    own_redis: RedisServer, serve_hooked: Serve
+) -> None:
+    redis = own_redis.client()
+    item = Item(0, "one", b"{}", "key", 1, 40.0, Options())
+    chunk = Chunk(batch="f" * 32, request_id="r", reuse_s=0.0, groups=[Group(fingerprint="", items=[item])])
+    with pool(own_redis.url):
+        client = serve_hooked(queue=own_redis.url)
+        (before,) = judged(client, "accept")
+        enqueue(redis, [chunk], 30.0)
+        until(lambda: list(redis.scan_iter("rq:job:*")) == [])
+        assert redis.exists(keys.results("f" * 32)) == 0
+        assert redis.ttl(keys.batch("f" * 32)) > 0
+        assert client.get(f"/jobs/{'f' * 32}").status_code == 404
+        assert judged(client, "accept")[0]["worker"] == before["worker"]
