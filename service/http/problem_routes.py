@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated
 
 from fastapi import APIRouter, Request, Response
@@ -33,7 +34,7 @@ async def put_problem(request: Request, problem_id: ProblemId) -> Response:
     """Store a problem for submissions to name; its content cannot be changed, only dropped."""
     store = services_of(request).problems
     content = Content.of(await problem_of(request))
-    check_id(problem_id, content)
+    await asyncio.to_thread(check_id, problem_id, content)
     created = await store.put(problem_id, content)
     receipt = content.receipt(problem_id, store.ttl_s)
     return Response(receipt.model_dump_json(), status_code=201 if created else 200, media_type=JSON)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from service.errors import InvalidFieldsError, ProblemConflictError
 from service.intake import Known
 from service.kept import Kept
-from service.wire import ErrorDetail, StoredProblem
+from service.wire import ErrorDetail, StoredProblem, digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,7 +98,7 @@ class ProblemStore(Protocol):
 
 
 def check_id(problem_id: str, content: Content) -> None:
-    """Check that a problem may have an id.
+    """Check that a problem may have an id; of a large one that takes a while.
 
     Raises:
         InvalidFieldsError: the id is too long, or is the digest of something else.
@@ -107,10 +107,20 @@ def check_id(problem_id: str, content: Content) -> None:
     complaint = None
     if len(problem_id) > MAX_ID_CHARS:
         complaint = f"has {len(problem_id)} characters; at most {MAX_ID_CHARS} are allowed"
-    elif problem_id.startswith(CONTENT_ADDRESS) and problem_id != content.digest:
+    elif problem_id.startswith(CONTENT_ADDRESS) and not _addresses(problem_id, content):
         complaint = f"is not the digest of this problem's canonical JSON, which is {content.digest}"
     if complaint is not None:
         raise InvalidFieldsError([ErrorDetail(field="problem_id", message=complaint)], 1)
+
+
+def _addresses(problem_id: str, content: Content) -> bool:
+    if problem_id == content.digest:
+        return True
+    # With keys sorted everywhere, as libraries for canonical JSON sort them.
+    text = json.dumps(
+        json.loads(bytes(content.canonical)), sort_keys=True, separators=(",", ":"), ensure_ascii=False
+    )
+    return problem_id == digest_of(text.encode())
 
 
 class MemoryProblems:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -83,6 +84,20 @@ def test_the_order_of_a_tests_own_keys_is_part_of_the_content(serve_any: Serve) 
     assert client.put("/problems/p", json=fields).json()["digest"] == digest
     other = {**problem, "tests": [{**case, "args": [{"a": 2, "b": 1}]}]}
     assert client.put("/problems/p", json=other).status_code == 409
+
+
+def test_a_digest_with_keys_sorted_everywhere_names_a_content_too(serve_any: Serve) -> None:
+    client = serve_any()
+    case = {"args": [{"b": 1, "a": "\u00e4"}], "expected": 1}
+    problem = {"mode": "call", "entry_point": "f", "tests": [case]}
+    text = json.dumps(problem, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    name = f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+    assert client.put(f"/problems/{name}", json=problem).status_code == 201
+    assert list(client.get(f"/problems/{name}").json()["tests"][0]["args"][0]) == ["b", "a"]
+    case["args"] = [{"a": "\u00e4", "b": 1}]
+    assert client.put(f"/problems/{name}", json=problem).status_code == 409
+    case["args"] = [{"a": "\u00e4", "b": 2}]
+    assert client.put(f"/problems/{name}", json=problem).status_code == 422
 
 
 def test_unknown_names_are_listed_all_at_once(serve_any: Serve) -> None:
