@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import cycle, pairwise
 from typing import TYPE_CHECKING, Any
 
 from trainer_client.train.errors import MissingError
@@ -59,13 +59,24 @@ def plot_runs(runs: Mapping[str, Sequence[Sequence[Line]]], path: Path) -> None:
     axes = figure.subplots(2, 3)
     for panel, axis in zip(PANELS, axes.flat, strict=True):
         drawn = False
-        for (name, records), colour in zip(runs.items(), COLOURS, strict=False):
-            drawn |= _draw(axis, panel, records, colour, name)
+        for (name, records), colour in zip(runs.items(), cycle(COLOURS), strict=False):
+            drawn |= _draw(axis, panel, records, colour, f"{name} ({_seeds(len(records))})")
         _dress(axis, panel, drawn=drawn)
     _mark_stages(axes.flat, runs)
     if len(runs) > 1:
-        handles, labels = axes.flat[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper center", ncols=len(runs), frameon=False)
+        # A run need not be in every panel.
+        drawn_runs = {
+            label: handle
+            for axis in axes.flat
+            for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
+        }
+        figure.legend(
+            drawn_runs.values(),
+            drawn_runs.keys(),
+            loc="outside upper center",
+            ncols=len(runs),
+            frameon=False,
+        )
     figure.savefig(path, dpi=110)
 
 
@@ -104,6 +115,10 @@ def _draw(axis: Any, panel: Panel, records: Sequence[Sequence[Line]], colour: st
     return True
 
 
+def _seeds(count: int) -> str:
+    return "1 seed" if count == 1 else f"mean and range of {count} seeds"
+
+
 def _series(record: Sequence[Line], panel: Panel) -> dict[int, float]:
     return {
         line["step"]: line[panel.figure]
@@ -130,7 +145,7 @@ def _dress(axis: Any, panel: Panel, *, drawn: bool) -> None:
 
 def _mark_stages(axes: Any, runs: Mapping[str, Sequence[Sequence[Line]]]) -> None:
     """Draw a line where a run's temperature or maximum length jumps."""
-    for (_, records), colour in zip(runs.items(), COLOURS, strict=False):
+    for (_, records), colour in zip(runs.items(), cycle(COLOURS), strict=False):
         lines = [line for line in records[0] if line["kind"] == "step"] if records else []
         for before, after in pairwise(lines):
             if (before["temperature"], before["max_completion_length"]) != (
