@@ -25,7 +25,7 @@ images: ## build the images of the service and of --sandbox=docker
 test-docker: .venv/.dev images ## run the sandbox's tests with programs in containers (needs a Docker engine)
 	.venv/bin/pytest --sandbox docker $(HOLDING)
 
-test-trainers: .venv/.trainers ## train with TRL against a real service (installs torch: 6 GB of disk)
+test-trainers: .venv/.trainers ## train with TRL against a real service, and test what needs torch (6 GB of disk)
 	.venv/trainers/bin/pytest tests/trainers tests/grpo tests/train
 
 lint: .venv/.dev ## check style

@@ -89,6 +89,13 @@ def test_a_faulty_row_is_told(tmp_path: Path, rows: list[Any], told: str) -> Non
     assert told in str(raised.value)
 
 
+def test_text_that_is_no_utf_8_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(json.dumps(ROW).encode() + b'\n{"prompt": "\xff"}\n')
+    with pytest.raises(ConfigError, match=r"rows\.jsonl:2: no JSON"):
+        read_examples(path, DataSection(train=path))
+
+
 def config_of(train: Path, heldout: Path, prompts: int = 1) -> TrainConfig:
     return TrainConfig.model_validate(
         {

@@ -100,12 +100,13 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     if path.suffix == ".parquet":
         yield from enumerate(_parquet(path), start=1)
         return
-    with path.open(encoding="utf-8") as lines:
+    with path.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
             try:
                 row = json.loads(line)
+            # Text that is no UTF-8 is a ValueError as well.
             except ValueError as error:
                 raise ConfigError(f"{path}:{number}: no JSON: {error}") from error
             if not isinstance(row, dict):

@@ -184,7 +184,7 @@ def _checkpoint(output: Path, *, resume: bool) -> Path | None:
         return None
     complete = [path.parent for path in output.glob(f"checkpoint-*/{STATE_NAME}")]
     if not complete:
-        raise RunError(f"{output}: has no complete checkpoint to resume from")
+        raise RunError(f"{output}: has no complete checkpoint to resume from; begin anew in another folder")
     return max(complete, key=lambda path: int(path.name.rpartition("-")[2]))
 
 
