@@ -77,6 +77,8 @@ class LockstepProcess(WarmProcess):
             peak_bytes = self._zygote.peak_bytes() or ending.memory_peak_bytes
         for capture in (test.stdout, test.stderr):
             capture.drain()
+            # The rest of it is in the pipe, and a thread might go on writing.
+            self.as_new = self.as_new and not capture.over
         facts = protocol.Ended(
             status,
             test.killed,

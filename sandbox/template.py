@@ -68,6 +68,7 @@ class TemplateProcess(WarmProcess):
             continue
         for capture in (test.stdout, test.stderr):
             capture.drain()
+            capture.empty()
         peak_bytes = self._zygote.peak_bytes()
         return protocol.result(
             facts,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -143,3 +144,18 @@ def test_a_call_that_closes_every_descriptor_harms_only_itself(sandbox: Sandbox)
     with sandbox.session(program, LIMITS) as session:
         assert session.run(CallInput(), LIMITS).value is None
     assert run(sandbox, "print(1)").stdout == b"1\n"
+
+
+@pytest.mark.parametrize(
+    "flood", ["print('x' * (3 << 20))", "print('x' * 200000)", "os.write(2, b'x' * (80 << 20))"]
+)
+def test_what_one_test_writes_beyond_its_limit_is_not_read_as_the_next_ones_output(
+    sandbox: Sandbox, flood: str
+) -> None:
+    source = f"import os\nif input() == 'flood': {flood}\nelse: print('mine')"
+    limits = dataclasses.replace(LIMITS, output_bytes=100_000)
+    with sandbox.session(Program(source), limits) as session:
+        for _ in range(3):
+            assert session.run(StdioInput(b"flood\n"), limits).end is End.OUTPUT_LIMIT
+            after = session.run(StdioInput(b"\n"), limits)
+            assert (after.end, after.stdout, after.stderr) == (End.EXITED, b"mine\n", b"")
