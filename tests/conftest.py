@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,6 +24,12 @@ DEFAULTS = wire.Limits(cpu_time_s=4.0, wall_time_s=20.0, memory_bytes=512 << 20,
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let the whole of the sandbox's tests run against its other kind of isolation."""
     parser.addoption("--sandbox", choices=("nsjail", "docker"), default="nsjail", help="what holds programs")
+
+
+def pytest_configure() -> None:
+    """Have interrupts interrupt what tests start, also where a shell started all of this in the background."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _way(item: pytest.Item) -> str | None:
