@@ -103,9 +103,14 @@ class RedisQueue:
 
         """
         batch_id = uuid.uuid4().hex
-        await self.begin(batch_id, intake, request_id)
         ticket = RedisTicket(self, batch_id, intake, request_id)
+        # Before the batch begins: who stops meanwhile has to wait for it, or to drop it.
         self.remember(ticket)
+        try:
+            await self.begin(batch_id, intake, request_id)
+        except BaseException:
+            self.forget(ticket)
+            raise
         return ticket
 
     def remember(self, waiting: Waiting) -> None:

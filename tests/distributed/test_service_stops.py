@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +58,7 @@ def waiting(lab: Lab, seconds: float, answers: dict[str, httpx.Response]) -> lis
         thread.start()
     redis = lab.redis.client()
     until(lambda: redis.zcard("microcoder:active") == len(KINDS), 30, "calls are not held")
+    time.sleep(0.5)  # keyed calls have yet to begin to listen to their jobs
     return threads
 
 
