@@ -96,7 +96,7 @@ class WarmSession:
             process = self._running()
         try:
             result = process.run(given)
-        except BaseException:
+        except BaseException:  # also where the thread is interrupted: nobody knows what the process is doing
             self.close()
             raise
         if not process.as_new:
@@ -125,7 +125,7 @@ class WarmSession:
             kind = LockstepProcess if self.isolation == "reuse" else TemplateProcess
             process = self._process = kind(zygote, messages.to_harness(spec), rules, limits)
             compiled = process.compiled(headroom * self._compile_cpu_time_s)
-        except BaseException:
+        except BaseException:  # whatever it was: a half-made process must not stay with its zygote
             self.close()
             raise
         if not compiled.ok:

@@ -186,7 +186,7 @@ class Forked:
         self.channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             zygote.start(SERVE, [theirs.fileno()])
-        except BaseException:
+        except BaseException:  # interrupts too: nobody has this object yet who could close it
             self.channel.close()
             raise
         finally:
@@ -237,7 +237,7 @@ class ForkingLauncher:
         zygote = self.zygotes.take(self.program)
         try:
             return Forked(self.zygotes, zygote)
-        except BaseException:
+        except BaseException:  # interrupts too: a zygote that is not given back is never ended
             self.zygotes.give_back(zygote)
             raise
 

@@ -108,7 +108,7 @@ class RedisQueue:
         self.remember(ticket)
         try:
             await self.begin(batch_id, intake, request_id)
-        except BaseException:
+        except BaseException:  # also where the call is cancelled: draining would wait for it in vain
             self.forget(ticket)
             raise
         return ticket
@@ -140,7 +140,7 @@ class RedisQueue:
                 if waiting:
                     await self._put_problems(batch_id, intake, waiting)
                     await self._enqueue(batch_id, waiting, request_id)
-            except Exception:
+            except Exception:  # whatever it was, nobody will ask for what is in Redis by now
                 await self.give_up(batch_id, drop=True)
                 raise
             except asyncio.CancelledError:

@@ -11,7 +11,7 @@ import os
 import sys
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import structlog
 from pydantic import JsonValue, TypeAdapter
@@ -70,18 +70,8 @@ class _SandboxJudge:
         return self._sandbox.describe()
 
     def judge(self, submission: Submission, problem: Problem, options: Options, key: str) -> Judgement:
-        failing_first = self._config.failing_first
-        with self._cores.taken(1):
-            judgement = evaluate(
-                submission,
-                problem,
-                self._sandbox,
-                defaults=self._config.defaults,
-                options=options,
-                worker=self._config.name,
-                order=self._failures.order(key, len(problem.tests)) if failing_first else None,
-                cores=self._cores,
-            )
+        order = self._failures.order(key, len(problem.tests)) if self._config.failing_first else None
+        judgement = self._evaluate(submission, problem, options, order=order, cores=self._cores)
         self._failures.note(key, judgement.first_failed)
         return judgement
 
@@ -89,17 +79,20 @@ class _SandboxJudge:
         # Always in the problem's own order: which test fails first differs between profiles.
         del key
         observer = Observer()
+        judgement = self._evaluate(submission, problem, options, comparing=observer.comparing)
+        return observer.observation(judgement, problem)
+
+    def _evaluate(self, submission: Submission, problem: Problem, options: Options, **how: Any) -> Judgement:
         with self._cores.taken(1):
-            judgement = evaluate(
+            return evaluate(
                 submission,
                 problem,
                 self._sandbox,
                 defaults=self._config.defaults,
                 options=options,
                 worker=self._config.name,
-                comparing=observer.comparing,
+                **how,
             )
-        return observer.observation(judgement, problem)
 
 
 @contextmanager

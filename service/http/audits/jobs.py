@@ -124,7 +124,7 @@ class Audits:
                 total = await self._read(child, body)
                 status = AuditStatus(job_id=job_id, status="queued", total=total)
                 there = await self.archive.begin(status)
-            except BaseException:
+            except BaseException:  # also where the call is cancelled: the process would outlive it
                 await child.close()
                 raise
             if there is not None:
