@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+from functools import partial
 
 import uvicorn
 
@@ -15,7 +16,7 @@ from benchmarks.null_judge import COMMAND
 from service.distributed.pool import Pool
 from service.distributed.worker_main import serve as serve_pool
 from service.http.app import create_app
-from service.processes.child import channel_of_this_child
+from service.processes.child import run_child
 from service.settings import Settings
 
 WORKER = (sys.executable, "-m", "benchmarks.null_host", "worker")
@@ -48,7 +49,7 @@ def main(arguments: list[str]) -> int:
             asyncio.run(_pool(queue, int(workers)))
         case ["worker", descriptor]:
             sys.argv = [sys.argv[0], descriptor]
-            return serve_pool(channel_of_this_child(), COMMAND)
+            run_child(partial(serve_pool, command=COMMAND))
         case _:
             return 2
     return 0

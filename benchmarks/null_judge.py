@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
-from service.processes.child import channel_of_this_child
+from service.processes.child import run_child
 from service.queue.worker import serve
 from service.wire import Judgement, Options, Problem, Submission, Verdict
 
@@ -57,4 +58,4 @@ def open_judge(config: WorkerConfig) -> Iterator[NullJudge]:
 
 
 if __name__ == "__main__":
-    sys.exit(serve(channel_of_this_child(), open_judge))
+    run_child(partial(serve, open_judge=open_judge))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -22,7 +21,7 @@ from service.distributed import keys
 from service.distributed.connection import async_connection, connection
 from service.distributed.judging import Judging
 from service.distributed.warm_worker import WarmWorker
-from service.processes.child import channel_of_this_child
+from service.processes.child import leaving, run_child
 from service.queue.tasks import Readiness, WorkerConfig
 from service.queue.worker_process import WORKER_COMMAND
 from service.telemetry import configure_logging
@@ -70,6 +69,7 @@ def _work(channel: Channel, told: PoolWorker, command: Sequence[str], loop: asyn
         sandbox = loop.run_until_complete(judging.open()).sandbox
     except SandboxUnavailableError as error:
         _count_failure(connection(url))
+        leaving()
         _say(channel, Readiness(ready=False, cause=error.cause, cure=error.cure))
         return 1
     try:
@@ -123,4 +123,4 @@ def _say(channel: Channel, readiness: Readiness) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(serve(channel_of_this_child()))
+    run_child(serve)

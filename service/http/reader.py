@@ -7,14 +7,13 @@ per body: an :class:`Outcome`, then its problems in the order of ``Outcome.probl
 Started as ``python -m service.http.reader DESCRIPTOR``.
 """
 
-import sys
 from typing import Self
 
 from pydantic import BaseModel, TypeAdapter
 
 from service.errors import ClientError, InvalidFieldsError, MalformedBodyError
 from service.intake import Intake, Item, Rules, Shape, take_in
-from service.processes.child import channel_of_this_child
+from service.processes.child import run_child
 from service.processes.frames import Blob, Channel
 from service.wire import ErrorDetail
 
@@ -80,4 +79,4 @@ def _read(body: bytes, shape: Shape, rules: Rules) -> list[Blob]:
 
 
 if __name__ == "__main__":
-    sys.exit(serve(channel_of_this_child()))
+    run_child(serve)

@@ -18,22 +18,53 @@ from typing import TYPE_CHECKING, NoReturn
 from service.processes.frames import Channel
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from types import FrameType
+
+    from service.processes.frames import Frame
 
 CLEAN_UP_S = 5.0
 
 
-def channel_of_this_child() -> Channel:
-    """Open the channel named on the command line, and tie this process's life to it. Call it once, first."""
-    channel = Channel.from_descriptor(int(sys.argv[1]))
+def run_child(serve: Callable[[Channel], int]) -> NoReturn:
+    """Run ``serve`` with the channel named on the command line, and exit with the status that it returns."""
+    channel = _WatchedChannel.from_descriptor(int(sys.argv[1]))
     signal.signal(signal.SIGTERM, _leave)
     # The service gets the terminal's Ctrl-C and decides when its children stop.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_follow, args=(channel.fileno(),), name="hangup", daemon=True).start()
-    return channel
+    status = serve(channel)
+    leaving()
+    sys.exit(status)
+
+
+def leaving() -> None:
+    """Say that this process is on its way out: SIGTERM no longer breaks off what it closes.
+
+    To be called before the service is told anything upon which it hangs up.
+    """
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+
+class _WatchedChannel(Channel):
+    """A channel whose end, seen by the main thread, makes the same news of the other thread superfluous."""
+
+    def read(self) -> bytes | None:
+        frame = super().read()
+        if frame is None:
+            leaving()
+        return frame
+
+    def write(self, frames: Sequence[Frame]) -> None:
+        try:
+            super().write(frames)
+        except ConnectionError:
+            leaving()
+            raise
 
 
 def _leave(_signal: int, _frame: FrameType | None) -> NoReturn:
+    leaving()
     sys.exit(0)
 
 

@@ -8,9 +8,9 @@ the service then judges the submission again in a new one.
 from __future__ import annotations
 
 import os
-import sys
 import time
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import structlog
@@ -21,7 +21,7 @@ from service.audit.observing import Observer
 from service.cores import Cores
 from service.evaluate import evaluate
 from service.failing_first import FailureCounts
-from service.processes.child import channel_of_this_child
+from service.processes.child import leaving, run_child
 from service.queue.tasks import Done, Readiness, Task, WorkerConfig, internal_error
 from service.telemetry import configure_logging
 from service.wire import Judgement, Options, Problem, Submission
@@ -116,6 +116,7 @@ def serve(channel: Channel, open_judge: Callable[[WorkerConfig], AbstractContext
             _say(channel, Readiness(ready=True, sandbox=judge.describe()))
             _Desk(channel, judge, config.name, log).work()
     except SandboxUnavailableError as error:
+        leaving()
         _say(channel, Readiness(ready=False, cause=error.cause, cure=error.cure))
         return 1
     except SandboxBrokenError:
@@ -182,10 +183,5 @@ def _frames(judgement: Judgement) -> list[bytes]:
     return [done.model_dump_json().encode(), judgement.model_dump_json().encode()]
 
 
-def main() -> int:
-    """Run this child process; return its exit status."""
-    return serve(channel_of_this_child(), open_sandbox_judge)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    run_child(partial(serve, open_judge=open_sandbox_judge))

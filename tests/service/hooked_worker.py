@@ -13,11 +13,12 @@ import signal
 import sys
 import time
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sandbox import SandboxBrokenError, SandboxUnavailableError
-from service.processes.child import channel_of_this_child
+from service.processes.child import run_child
 from service.queue.worker import serve
 from service.wire import Judgement, Options, Problem, Submission, Verdict
 
@@ -100,4 +101,4 @@ def open_judge(config: WorkerConfig) -> Iterator[HookedJudge]:
 
 
 if __name__ == "__main__":
-    sys.exit(serve(channel_of_this_child(), open_judge))
+    run_child(partial(serve, open_judge=open_judge))

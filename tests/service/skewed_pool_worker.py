@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import rq.utils
 
 from service.distributed.worker_main import serve
-from service.processes.child import channel_of_this_child
+from service.processes.child import run_child
 
 
 class Skewed(dt.datetime):
@@ -27,4 +28,4 @@ class Skewed(dt.datetime):
 if __name__ == "__main__":
     vars(rq.utils)["datetime"] = SimpleNamespace(datetime=Skewed, timezone=dt.timezone)
     hooked = (sys.executable, str(Path(__file__).with_name("hooked_worker.py")))
-    sys.exit(serve(channel_of_this_child(), hooked))
+    run_child(partial(serve, command=hooked))

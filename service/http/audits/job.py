@@ -28,7 +28,7 @@ from service.errors import ClientError
 from service.http.audits.request import read_request
 from service.http.reader import Outcome
 from service.intake import Rules
-from service.processes.child import channel_of_this_child
+from service.processes.child import run_child
 from service.queue.work import intake_of
 from service.settings import LogFormat, LogLevel
 from service.telemetry import configure_logging
@@ -159,4 +159,4 @@ class _Desk:
 
 
 if __name__ == "__main__":
-    sys.exit(serve(channel_of_this_child()))
+    run_child(serve)
