@@ -57,55 +57,60 @@ class RedisJob:
         message = "the job was cancelled" if status == "cancelled" else None
         return Progress(status, snapshot.total, sorted(judged, key=lambda one: one.index), message)
 
-    async def follow(self) -> AsyncIterator[Judged]:
-        """Yield every judgement as it is ready.
-
-        Raises:
-            NotReadyError: the rest will not be judged.
-
-        """
-        with reachable():
-            snapshot = await self._queue.batches.snapshot(self.id)
-        if snapshot is None:
-            raise UnknownJobError(self.id)
-        follower = _Follower(self._queue, self.id, snapshot.total)
-        deadline_s = time.monotonic() + FOLLOWED_S
-        stream = published(
-            self._queue.batches, self._queue.listener, self.id, deadline_s, lambda: follower.ended
-        )
-        self._queue.remember(follower)
-        try:
-            async for judged in stream:
-                follower.left -= 1
-                yield judged
-        except BatchGoneError:
-            raise NotReadyError("Redis has lost the job", retry_after_s=1.0) from None
-        finally:
-            self._queue.forget(follower)
-        if follower.left and follower.error is not None:
-            raise follower.error
+    def follow(self) -> RedisFollowing:
+        """Begin to listen."""
+        return RedisFollowing(self._queue, self.id)
 
     async def cancel(self) -> None:
         """End what runs and drop what waits."""
         await self._queue.give_up(self.id, drop=False)
 
 
-class _Follower:
+class RedisFollowing:
     """Somebody in this process who waits for a job."""
 
-    def __init__(self, queue: RedisQueue, job_id: str, left: int) -> None:
-        self.left = left
-        self.error: NotReadyError | None = None
+    def __init__(self, queue: RedisQueue, job_id: str) -> None:
         self._queue = queue
         self._job_id = job_id
+        self._left = 1
+        self._error: NotReadyError | None = None
+        queue.waiting.enter(self)
 
-    @property
-    def ended(self) -> bool:
-        return not self.left or self.error is not None
+    async def __aiter__(self) -> AsyncIterator[Judged]:
+        """Yield every judgement as it is ready.
+
+        Raises:
+            UnknownJobError: its judgements have expired.
+            NotReadyError: the rest will not be judged.
+
+        """
+        with reachable():
+            snapshot = await self._queue.batches.snapshot(self._job_id)
+        if snapshot is None:
+            raise UnknownJobError(self._job_id)
+        self._left = snapshot.total
+        deadline_s = time.monotonic() + FOLLOWED_S
+        stream = published(self._queue.batches, self._queue.listener, self._job_id, deadline_s, self._ended)
+        try:
+            async for judged in stream:
+                self._left -= 1
+                yield judged
+        except BatchGoneError:
+            raise NotReadyError("Redis has lost the job", retry_after_s=1.0) from None
+        if self._left and self._error is not None:
+            raise self._error
+
+    def cancel(self) -> None:
+        """Listen no longer."""
+        self._queue.waiting.leave(self)
 
     def fail(self, error: NotReadyError) -> None:
-        self.error = error
+        """Tell the listener that the service ends."""
+        self._error = error
         self._queue.listener.wake(self._job_id)
+
+    def _ended(self) -> bool:
+        return not self._left or self._error is not None
 
 
 class RedisJobs:

@@ -20,6 +20,7 @@ from service.distributed.connection import async_connection, connection, reachab
 from service.distributed.listener import Listener
 from service.distributed.monitor import Monitor
 from service.distributed.redis_ticket import RedisTicket
+from service.distributed.waiting import WaitingRoom
 from service.errors import QueueFullError
 from service.queue.backlog import Backlog
 from service.queue.health import not_ready
@@ -29,7 +30,6 @@ from service.wire import Judgement
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
-    from service.distributed.redis_ticket import Waiting
     from service.intake import Intake
     from service.metrics import Meters
     from service.processes.frames import Blob
@@ -65,9 +65,7 @@ class RedisQueue:
         self.listener = Listener(self.redis, meters, self.backlog)
         self._monitor = Monitor(self.threads, self.batches, settings.queue)
         self._fingerprints = Fingerprints.of_settings(settings)
-        self._waiting: set[Waiting] = set()
-        self._idle = asyncio.Event()
-        self._idle.set()
+        self.waiting = WaitingRoom()
         self._tasks: set[asyncio.Task[None]] = set()
 
     def start(self) -> None:
@@ -105,28 +103,21 @@ class RedisQueue:
         batch_id = uuid.uuid4().hex
         ticket = RedisTicket(self, batch_id, intake, request_id)
         # Before the batch begins: who stops meanwhile has to wait for it, or to drop it.
-        self.remember(ticket)
+        self.waiting.enter(ticket)
         try:
             await self.begin(batch_id, intake, request_id)
         except BaseException:  # also where the call is cancelled: draining would wait for it in vain
-            self.forget(ticket)
+            self.waiting.leave(ticket)
             raise
         return ticket
-
-    def remember(self, waiting: Waiting) -> None:
-        """Wait for them when draining, and tell them when this ends."""
-        self._waiting.add(waiting)
-        self._idle.clear()
-
-    def forget(self, waiting: Waiting) -> None:
-        """Wait for them no longer."""
-        self._waiting.discard(waiting)
-        if not self._waiting:
-            self._idle.set()
 
     async def begin(self, batch_id: str, intake: Intake, request_id: str) -> bool:
         """Let a batch wait for workers; return False where there is one with this id. Raises as :meth:`submit`."""
         self.ensure_ready()
+        with self.waiting.admitting():
+            return await self._begin(batch_id, intake, request_id)
+
+    async def _begin(self, batch_id: str, intake: Intake, request_id: str) -> bool:
         groups = [
             Group(fingerprint=name, items=items)
             for name, items in Twins(intake.items, self._fingerprints).by_first.values()
@@ -171,7 +162,7 @@ class RedisQueue:
         self._monitor.stopping = True
         try:
             async with asyncio.timeout(timeout_s):
-                await self._idle.wait()
+                await self.waiting.emptied()
         except TimeoutError:
             return False
         return True
@@ -179,9 +170,7 @@ class RedisQueue:
     async def close(self) -> None:
         """End it; requests that still wait are told so."""
         self._monitor.stopping = True
-        waiting = list(self._waiting)
-        for one in waiting:
-            one.fail(not_ready(self.health()))
+        waiting = self.waiting.tell(not_ready(self.health()))
         # What nobody can ask for any longer need not be judged; jobs go on.
         batches = [one.batch_id for one in waiting if isinstance(one, RedisTicket) and one.batch_id]
         with suppress(TimeoutError):

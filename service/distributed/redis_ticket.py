@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from redis.exceptions import RedisError
 
@@ -79,14 +79,6 @@ async def _wait(changed: asyncio.Event) -> None:
         return
 
 
-class Waiting(Protocol):
-    """Somebody in this process who waits for judgements."""
-
-    def fail(self, error: NotReadyError) -> None:
-        """Tell them that they need not wait any longer."""
-        ...
-
-
 class RedisTicket:
     """The unfinished submissions of one request whose caller waits in this process.
 
@@ -140,7 +132,7 @@ class RedisTicket:
         """End what runs and drop what waits. Harmless when everything is finished."""
         if self._batch_id:
             self._queue.soon(self._queue.give_up(self._batch_id, drop=True))
-            self._queue.forget(self)
+            self._queue.waiting.leave(self)
             self._batch_id = ""
 
     def give_up(self, message: str) -> list[Judged]:

@@ -103,6 +103,7 @@ class Attached:
 
     def __init__(self, job: Job) -> None:
         self._job = job
+        self._following = job.follow()
 
     @property
     def path(self) -> str:
@@ -111,10 +112,11 @@ class Attached:
 
     def __aiter__(self) -> AsyncIterator[Judged]:
         """Yield every judgement."""
-        return self._job.follow()
+        return aiter(self._following)
 
     def cancel(self) -> None:
         """Listen no longer."""
+        self._following.cancel()
 
     def give_up(self, message: str) -> list[Judged]:
         """Break the answer off: the caller repeats the call.

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Request, Response
 from fastapi.params import Path
-from starlette.responses import StreamingResponse
 
 from service import wire
 from service.errors import NotReadyError, UnknownJobError
 from service.http.admission import Attached, job_of
-from service.http.judging_routes import JSON, NDJSON, lines, wants_lines
+from service.http.judging_routes import JSON, Lines, wants_lines
 from service.http.openapi import DESCRIBED, json_body
 from service.http.services import services_of
 
@@ -32,7 +31,7 @@ class Looking(Attached):
     async def __aiter__(self) -> AsyncIterator[Judged]:
         """Yield every judgement."""
         try:
-            async for judged in self._job.follow():
+            async for judged in self._following:
                 yield judged
         except NotReadyError:
             # That it was cancelled is no failure; its state says so.
@@ -62,7 +61,7 @@ async def get_job(request: Request, job_id: JobId) -> Response:
     """
     job = await _found(request, job_id)
     if wants_lines(request):
-        return StreamingResponse(lines(Looking(job)), media_type=NDJSON)
+        return Lines(Looking(job))
     return Response(await _described(job), media_type=JSON)
 
 

@@ -16,7 +16,9 @@ from service.http.openapi import DESCRIBED, json_body
 from service.wire import Batch, BatchAnswer, Judgement, Submission
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Coroutine
+    from collections.abc import AsyncIterator, Coroutine, Mapping
+
+    from starlette.types import Receive, Scope, Send
 
     from service.queue.contract import Listening
 
@@ -46,7 +48,7 @@ async def evaluate_batch(request: Request) -> Response:
     if wants_lines(request):
         # The same lines can be had, and stopped, there: who hangs up on a keyed call has not stopped it.
         headers = {"Content-Location": listener.path} if isinstance(listener, Attached) else None
-        return StreamingResponse(lines(listener), headers=headers, media_type=NDJSON)
+        return Lines(listener, headers)
     try:
         judgements = await _unless_client_leaves(request, _all(listener))
     finally:
@@ -59,19 +61,31 @@ def wants_lines(request: Request) -> bool:
     return prefers(NDJSON, ", ".join(request.headers.getlist("accept")), over=JSON)
 
 
-async def lines(listener: Listening) -> AsyncIterator[bytes]:
-    """Yield a line for each judgement as it is ready."""
+class Lines(StreamingResponse):
+    """A line for each judgement as it is ready."""
+
+    def __init__(self, listener: Listening, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(_lines(listener), headers=headers, media_type=NDJSON)
+        self._listener = listener
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send them; whoever has left before the first one is listened for no longer either."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._listener.cancel()
+
+
+async def _lines(listener: Listening) -> AsyncIterator[bytes]:
+    # Compression keeps the head of an answer back until its body begins, which may be long after.
+    yield b""
     try:
-        # Compression keeps the head of an answer back until its body begins, which may be long after.
-        yield b""
         async for judged in listener:
             yield judged.judgement + b"\n"
     except NotReadyError as error:
         # The status has been sent; the rest of the answer says for each submission that we failed.
         for judged in listener.give_up(str(error)):
             yield judged.judgement + b"\n"
-    finally:
-        listener.cancel()
 
 
 async def _first(listener: Listening) -> bytes:

@@ -23,6 +23,23 @@ class Progress:
     message: str | None = None
 
 
+class Following(Protocol):
+    """The judgements of a job for one who listens; a service that stops waits for them until they :meth:`cancel`."""
+
+    def __aiter__(self) -> AsyncIterator[Judged]:
+        """Yield every judgement, from the first, as it is ready.
+
+        Raises:
+            NotReadyError: the rest will not be judged.
+
+        """
+        ...
+
+    def cancel(self) -> None:
+        """Listen no longer; the job goes on."""
+        ...
+
+
 class Job(Protocol):
     """A request that is judged whether or not somebody listens."""
 
@@ -40,13 +57,8 @@ class Job(Protocol):
         """Return how far it is."""
         ...
 
-    def follow(self) -> AsyncIterator[Judged]:
-        """Yield every judgement, from the first, as it is ready.
-
-        Raises:
-            NotReadyError: the rest will not be judged.
-
-        """
+    def follow(self) -> Following:
+        """Begin to listen."""
         ...
 
     async def cancel(self) -> None:

@@ -58,8 +58,17 @@ class MemoryJob:
         judged = sorted(self.judged, key=lambda one: one.index)
         return Progress(status, self._total, judged, None if self._error is None else str(self._error))
 
-    async def follow(self) -> AsyncIterator[Judged]:
-        """Yield every judgement as it is ready."""
+    def follow(self) -> MemoryFollowing:
+        """Begin to listen."""
+        return MemoryFollowing(self)
+
+    async def listen(self) -> AsyncIterator[Judged]:
+        """Yield every judgement as it is ready.
+
+        Raises:
+            NotReadyError: the rest will not be judged.
+
+        """
         sent = 0
         while True:
             changed = self._changed
@@ -89,6 +98,20 @@ class MemoryJob:
     def _wake(self) -> None:
         self._changed.set()
         self._changed = asyncio.Event()
+
+
+class MemoryFollowing:
+    """Listens to a job of this process, whose queue waits for the job itself when it stops."""
+
+    def __init__(self, job: MemoryJob) -> None:
+        self._job = job
+
+    def __aiter__(self) -> AsyncIterator[Judged]:
+        """Yield every judgement as it is ready."""
+        return self._job.listen()
+
+    def cancel(self) -> None:
+        """Do nothing."""
 
 
 class MemoryJobs:

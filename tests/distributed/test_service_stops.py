@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import socket
 import threading
 import time
 from contextlib import suppress
@@ -58,7 +60,6 @@ def waiting(lab: Lab, seconds: float, answers: dict[str, httpx.Response]) -> lis
         thread.start()
     redis = lab.redis.client()
     until(lambda: redis.zcard("microcoder:active") == len(KINDS), 30, "calls are not held")
-    time.sleep(0.5)  # keyed calls have yet to begin to listen to their jobs
     return threads
 
 
@@ -73,6 +74,26 @@ def test_after_sigterm_every_call_that_waits_is_answered(lab: Lab) -> None:
     assert {kind: answer.text.count('"verdict":"AC"') for kind, answer in answers.items()} == dict.fromkeys(
         KINDS, 2
     )
+
+
+@pytest.mark.parametrize("kind", ["lines", "keyed lines"])
+def test_who_has_left_before_the_first_line_is_not_waited_for(lab: Lab, kind: str) -> None:
+    content = json.dumps(body(kind, 10.0)).encode()
+    head = {
+        "Host": "x",
+        "Content-Type": "application/json",
+        "Content-Length": str(len(content)),
+        **KINDS[kind],
+    }
+    lines = "".join(f"{name}: {value}\r\n" for name, value in head.items())
+    for _ in range(20):
+        with socket.create_connection(("127.0.0.1", lab.port)) as left:
+            left.sendall(f"POST /evaluate/batch HTTP/1.1\r\n{lines}\r\n".encode() + content)
+    time.sleep(1.0)  # they are being read and admitted
+    redis = lab.redis.client()
+    until(lambda: redis.zcard("microcoder:active") == (kind == "keyed lines"), 30, "calls are not dropped")
+    lab.api.send_signal(signal.SIGTERM)
+    assert lab.api.wait(15) == 0
 
 
 def test_at_a_second_signal_everyone_is_told_and_only_what_can_be_asked_for_again_goes_on(lab: Lab) -> None:
