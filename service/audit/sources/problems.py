@@ -15,6 +15,7 @@ from service.wire import Problem
 
 _PROBLEM: TypeAdapter[Problem] = TypeAdapter(Problem)
 _CLASS = "class Solution"
+_STRUCTURE_MARKS = ("[", "{", '"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ def tests_of_lists(row: Row, field: str, data: Any) -> tuple[dict[str, Any], str
             for given, wanted in zip(inputs, outputs, strict=True)
         ]
         return {"mode": "stdio", "tests": tests}, None
-    results = [_json_or_text(output) for output in outputs]
+    results = [_result(given, output) for given, output in zip(inputs, outputs, strict=True)]
     # These data sets wrap every result of a problem in a list of its own, or none of them.
     if results and all(isinstance(result, list) and len(result) == 1 for result in results):
         results = [result[0] for result in results]
@@ -147,10 +148,14 @@ def _text(row: Row, field: str, value: Any) -> str:
     raise row.bad(field, f"must hold texts or lists of lines, not {value!r:.40}")
 
 
-def _json_or_text(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
+def _result(given: Any, output: Any) -> Any:
+    """Return a result as data: text beside arguments that are text is JSON, where it is that at all."""
+    if not isinstance(output, str):
+        return output
+    # Beside arguments that are data already, text of digits is a text.
+    if not isinstance(given, str) and not output.lstrip().startswith(_STRUCTURE_MARKS):
+        return output
     try:
-        return lenient(value.encode("utf-8", "surrogatepass"))
+        return lenient(output.encode("utf-8", "surrogatepass"))
     except ValueError:
-        return value
+        return output

@@ -114,8 +114,8 @@ def test_apps_solutions_are_right_in_every_file_format(tmp_path: Path, name: str
 
 @pytest.mark.parametrize(
     ("outputs", "expected"),
-    [([[3], [4]], [3, 4]), ([[3], [4, 5]], [[3], [4, 5]]), (["3", "[4]"], [3, [4]])],
-    ids=["all wrapped", "lists", "texts"],
+    [([[3], [4]], [3, 4]), ([[3], [4, 5]], [[3], [4, 5]]), (["3", "[4]"], ["3", [4]])],
+    ids=["all wrapped", "lists", "texts beside data"],
 )
 def test_apps_results_are_unwrapped_where_all_are_wrapped(
     tmp_path: Path, outputs: list[Any], expected: list[Any]
@@ -124,6 +124,13 @@ def test_apps_results_are_unwrapped_where_all_are_wrapped(
     row = {"input_output": json.dumps(data), "solutions": ["def f(x): ..."]}
     (item,) = loaded(written(tmp_path, "rows.jsonl", row)).items
     assert [result for _, result in read_tests(item)] == expected
+
+
+def test_apps_results_beside_arguments_in_text_are_json(tmp_path: Path) -> None:
+    data = {"fn_name": "f", "inputs": ["1", "2"], "outputs": ["3", '"4"']}
+    row = {"input_output": json.dumps(data), "solutions": ["def f(x): ..."]}
+    (item,) = loaded(written(tmp_path, "rows.jsonl", row)).items
+    assert [result for _, result in read_tests(item)] == [3, "4"]
 
 
 def test_humaneval_and_mbpp_rows_become_assertions(tmp_path: Path) -> None:
