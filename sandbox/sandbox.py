@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from sandbox import checks
 from sandbox import interpreter as interpreters
-from sandbox.compilers import Compilers
 from sandbox.diagnosis import explain
 from sandbox.errors import LanguageUnavailableError, SandboxBrokenError, SandboxError
 from sandbox.facts import CompileResult, Limits, Program, RunInput, RunResult
 from sandbox.interpreter import Interpreter
-from sandbox.language_data import CodeMarks, read_all
 from sandbox.launch import JailLauncher, Launcher, UnsafeLauncher
 from sandbox.session import ServedSession
 from sandbox.settings import Isolation, SandboxKind, SandboxSettings
-from sandbox.toolchains import find
-from sandbox.warm_session import WarmSession, reusable
-from sandbox.zygotes import USUAL_MODULES, ForkingLauncher, Zygotes
+from sandbox.toolchains.compilers import Compilers
+from sandbox.toolchains.discovery import find
+from sandbox.toolchains.languages import CodeMarks, read_all
+from sandbox.warm.session import WarmSession, reusable
+from sandbox.warm.zygotes import USUAL_MODULES, ForkingLauncher, Zygotes
 
 if TYPE_CHECKING:
-    from sandbox.docker_launch import DockerLauncher
+    from sandbox.docker.launch import DockerLauncher
 
 ISOLATIONS: dict[SandboxKind, str] = {
     "nsjail": "nsjail",
@@ -182,7 +182,7 @@ class Sandbox:
     def _containers(self) -> tuple[Interpreter, DockerLauncher]:
         """Return a launcher of containers that have proved to isolate, and the interpreter in their image."""
         # The engine's client is heavy, and only this kind of sandbox needs it.
-        from sandbox.docker_launch import DockerLauncher  # noqa: PLC0415
+        from sandbox.docker.launch import DockerLauncher  # noqa: PLC0415
 
         launcher = DockerLauncher(self._settings)
         try:

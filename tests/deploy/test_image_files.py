@@ -8,8 +8,8 @@ from pathlib import Path
 
 import yaml
 
-from sandbox.docker_container import PYTHON
-from sandbox.docker_container import ROOT as HARNESS_ROOT
+from sandbox.docker.container import PYTHON
+from sandbox.docker.container import ROOT as HARNESS_ROOT
 from sandbox.settings import DOCKER_IMAGE
 
 ROOT = Path(__file__).parents[2]

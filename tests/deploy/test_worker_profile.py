@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.docker_profile import MEETING, render
+from sandbox.docker.profile import MEETING, render
 
 ROOT = Path(__file__).parents[2]
 PROFILE: dict[str, Any] = json.loads((ROOT / "deploy" / "seccomp" / "worker.json").read_text())

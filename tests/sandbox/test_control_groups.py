@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from sandbox import Limits, Program, SandboxSettings, StdioInput, open_sandbox
-from sandbox.cgroups import MemoryGroups
-from sandbox.cgroups_v2 import LEAF, Group, Maker
-from sandbox.group_folder import PREFIX, GroupFolder, remove_stale
-from sandbox.group_places import Places, read_places
+from sandbox.cgroups.folder import PREFIX, GroupFolder, remove_stale
+from sandbox.cgroups.limits import MemoryGroups
+from sandbox.cgroups.places import Places, read_places
+from sandbox.cgroups.v2 import LEAF, Group, Maker
 from service.settings import default_python
 
 # A service with a run going on, which says so and waits to be killed.

@@ -29,9 +29,9 @@ from sandbox import (
     StdioInput,
     open_sandbox,
 )
-from sandbox.docker_container import LABEL, ContainerPlan, configure
-from sandbox.docker_launch import connect
-from sandbox.docker_profile import render
+from sandbox.docker.container import LABEL, ContainerPlan, configure
+from sandbox.docker.launch import connect
+from sandbox.docker.profile import render
 from sandbox.jail import POLICY
 from sandbox.settings import DOCKER_IMAGE
 from tests.sandbox.inside import LIMITS, lines, outcomes

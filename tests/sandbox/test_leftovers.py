@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sandbox import End, Limits, Program, RunResult, Sandbox, SandboxSettings, StdioInput, open_sandbox
-from sandbox.group_folder import PREFIX
+from sandbox.cgroups.folder import PREFIX
 from service.settings import default_python
 
 Script = Callable[..., RunResult]

@@ -24,9 +24,9 @@ from sandbox import (
     StdioInput,
     launch,
     open_sandbox,
-    zygotes,
 )
 from sandbox.harness import clocks
+from sandbox.warm import zygotes
 from service.settings import default_python
 from service.wire import Verdict
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sandbox import CodeMarks, Language
-from sandbox.language_data import FOLDER, read
+from sandbox.toolchains.languages import FOLDER, read
 from service.errors import InvalidFieldsError
 from service.extraction import extract
 from service.intake import Rules, take_in

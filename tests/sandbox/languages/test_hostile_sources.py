@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import Program, Sandbox, SandboxSettings, compilers, open_sandbox
-from sandbox.language_data import LanguageData, read_all
+from sandbox import Program, Sandbox, SandboxSettings, open_sandbox
+from sandbox.toolchains import compilers
+from sandbox.toolchains.languages import LanguageData, read_all
 from service.settings import default_python
 from tests.sandbox.languages.languages_here import LIMITS, needs
 

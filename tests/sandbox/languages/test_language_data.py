@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from sandbox import languages
-from sandbox.language_data import FOLDER, LanguageData, read, read_all
-from sandbox.naming import names
 from sandbox.settings import SandboxSettings
-from sandbox.toolchains import find
+from sandbox.toolchains.discovery import find
+from sandbox.toolchains.languages import FOLDER, LanguageData, read, read_all
+from sandbox.toolchains.naming import names
 from service.deadline import COMPILING_S
 from service.settings import default_python
 
@@ -68,7 +68,7 @@ def test_a_language_without_its_toolchain_is_not_listed(
             tool.unlink(missing_ok=True)
             tool.write_text(f"#!/bin/sh\n{said}\n")
             tool.chmod(0o755)
-        monkeypatch.setattr("sandbox.toolchains.HIDDEN", ())  # where this test's folder lies
+        monkeypatch.setattr("sandbox.toolchains.discovery.HIDDEN", ())  # where this test's folder lies
         assert (find(ALL["c"]) is not None) is listed
 
 

@@ -15,12 +15,12 @@ from sandbox import (
     Sandbox,
     Session,
     StdioInput,
-    compilers,
     open_sandbox,
 )
-from sandbox.cgroups import MemoryGroups
-from sandbox.language_data import LanguageData, read_all
+from sandbox.cgroups.limits import MemoryGroups
 from sandbox.settings import SandboxSettings
+from sandbox.toolchains import compilers
+from sandbox.toolchains.languages import LanguageData, read_all
 from service.settings import default_python
 from tests.sandbox.languages.languages_here import ACTOR, ALL, EACH, LIMITS, SUM, base, found, needs, run
 

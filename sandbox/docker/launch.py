@@ -20,8 +20,8 @@ from docker.errors import DockerException, ImageNotFound, NotFound
 
 from sandbox.container import frames
 from sandbox.container.digest import digest
-from sandbox.docker_container import BRIDGE, LABEL, ContainerPlan, configure, harness_root
-from sandbox.docker_relay import Relay, Stream
+from sandbox.docker.container import BRIDGE, LABEL, ContainerPlan, configure, harness_root
+from sandbox.docker.relay import Relay, Stream
 from sandbox.errors import SandboxBrokenError, SandboxUnavailableError
 from sandbox.interpreter import Interpreter
 from sandbox.settings import SandboxSettings

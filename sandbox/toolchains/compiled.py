@@ -7,12 +7,12 @@ import os
 import re
 from dataclasses import dataclass
 
-from sandbox.command_session import Command, CommandSession, filled
 from sandbox.facts import CompileResult, End, Limits, RunResult, StdioInput
-from sandbox.language_data import MIB, LanguageData, Step, Variant
 from sandbox.launch import Launcher
-from sandbox.naming import names
-from sandbox.toolchains import Toolchain
+from sandbox.toolchains.discovery import Toolchain
+from sandbox.toolchains.languages import MIB, LanguageData, Step, Variant
+from sandbox.toolchains.naming import names
+from sandbox.toolchains.session import Command, CommandSession, filled
 
 SOURCE = "/box/source"
 WORK = "/box/work"

@@ -16,8 +16,8 @@ from sandbox import protocol
 from sandbox.errors import SandboxBrokenError
 from sandbox.facts import RunInput, RunResult
 from sandbox.harness import clocks, forks, messages
-from sandbox.warm import WarmProcess
-from sandbox.watched import SHORT_TEST_S, Watched
+from sandbox.warm.processes import WarmProcess
+from sandbox.warm.watched import SHORT_TEST_S, Watched
 
 # Left in the channel by a process that has ended: more than it holds.
 MAX_LATE_MESSAGES = 10_000

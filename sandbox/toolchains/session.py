@@ -8,9 +8,9 @@ from typing import Any
 
 from sandbox.facts import End, Limits, Program, RunInput, RunResult
 from sandbox.jail import ENVIRONMENT, STACK_BYTES
-from sandbox.language_data import MIB, Step
 from sandbox.launch import Launcher, Running
 from sandbox.session import ServedSession
+from sandbox.toolchains.languages import MIB, Step
 
 # What a runtime that is told the size of its stack leaves free of it.
 STACK_MARGIN = 8

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import Literal
 
-from sandbox.group_folder import SLACK_BYTES, GroupFolder, remove_stale
-from sandbox.group_places import Places
+from sandbox.cgroups.folder import SLACK_BYTES, GroupFolder, remove_stale
+from sandbox.cgroups.places import Places
 
 # Not cgroup.procs: moving a whole process waits for every core to pass a quiet point, about 10 ms.
 ENTRANCE = "tasks"

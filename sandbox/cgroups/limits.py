@@ -11,8 +11,8 @@ import subprocess
 import sys
 from typing import Literal, Protocol
 
-from sandbox import cgroups_v1, cgroups_v2
-from sandbox.group_places import Places, read_places
+from sandbox.cgroups import v1, v2
+from sandbox.cgroups.places import Places, read_places
 
 PROBE_BYTES = 64 << 20
 PROBE_PROCESSES = 64
@@ -58,7 +58,7 @@ class MemoryGroup(Protocol):
 class MemoryGroups:
     """Makes groups. ``version`` names the kind."""
 
-    def __init__(self, maker: cgroups_v1.Maker | cgroups_v2.Maker) -> None:
+    def __init__(self, maker: v1.Maker | v2.Maker) -> None:
         self._maker = maker
         self.version: Literal["cgroup-v1", "cgroup-v2"] = maker.version
         self.limits_processes = False
@@ -67,7 +67,7 @@ class MemoryGroups:
     def available(cls, places: Places | None = None) -> MemoryGroups | None:
         """Return a maker of groups that has proved to work here, or None. ``places`` are this process's own."""
         places = places or read_places()
-        maker = cgroups_v1.Maker.found(places) or cgroups_v2.Maker.found(places)
+        maker = v1.Maker.found(places) or v2.Maker.found(places)
         if maker is None:
             return None
         groups = cls(maker)

@@ -12,12 +12,12 @@ from sandbox.errors import SandboxBrokenError
 from sandbox.facts import CompileResult, Limits, Program, RunInput, RunResult
 from sandbox.harness import messages
 from sandbox.jail import STACK_BYTES
-from sandbox.lockstep import LockstepProcess
 from sandbox.session import RESTART_HEADROOM, specification
 from sandbox.settings import Isolation
-from sandbox.template import TemplateProcess
-from sandbox.warm import WarmProcess
-from sandbox.zygotes import Zygote, Zygotes
+from sandbox.warm.lockstep import LockstepProcess
+from sandbox.warm.processes import WarmProcess
+from sandbox.warm.template import TemplateProcess
+from sandbox.warm.zygotes import Zygote, Zygotes
 
 # What outlives a test inside a process, or is not as in a fresh one; a program whose text has any of these words gets
 # a fresh process per test from the start.

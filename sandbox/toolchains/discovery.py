@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sandbox.interpreter import HIDDEN
 from sandbox.jail import Extras
-from sandbox.language_data import LanguageData, Step
+from sandbox.toolchains.languages import LanguageData, Step
 
 PROBE_TIMEOUT_S = 60
 # Where a toolchain that has a folder of its own outside /usr is found in the jail.

@@ -16,8 +16,8 @@ from sandbox import protocol
 from sandbox.errors import SandboxBrokenError
 from sandbox.facts import RunInput, RunResult, StdioInput
 from sandbox.harness import clocks, forks, messages
-from sandbox.warm import QUIET, WarmProcess, rewrite
-from sandbox.watched import SHORT_TEST_S, Watched
+from sandbox.warm.processes import QUIET, WarmProcess, rewrite
+from sandbox.warm.watched import SHORT_TEST_S, Watched
 
 RUN = b"r"
 ANSWER_GRACE_S = 10.0

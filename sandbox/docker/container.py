@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sandbox.docker_profile import render
+from sandbox.docker.profile import render
 from sandbox.jail import ENVIRONMENT, FILE_MIB, OPEN_FILES, POLICY, PYTHON_FLAGS
 
 PYTHON = "/opt/programs/bin/python"
@@ -116,4 +116,4 @@ def _tmpfs(plan: ContainerPlan) -> dict[str, str]:
 
 def harness_root() -> Path:
     """Return the folder whose ``harness`` and ``container`` the image has to hold too."""
-    return Path(__file__).parent
+    return Path(__file__).parents[1]

@@ -12,8 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
-from sandbox.group_folder import SLACK_BYTES, GroupFolder, remove_stale
-from sandbox.group_places import Places
+from sandbox.cgroups.folder import SLACK_BYTES, GroupFolder, remove_stale
+from sandbox.cgroups.places import Places
 
 ENTRANCE = "cgroup.procs"
 LEAF = "microcoder-service"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from sandbox.language_data import LanguageData
+from sandbox.toolchains.languages import LanguageData
 
 # Comments, text blocks, strings and characters, in which words mean nothing.
 _NO_CODE = re.compile(r'//[^\n]*|/\*[\s\S]*?\*/|"""[\s\S]*?"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'')

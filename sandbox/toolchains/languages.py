@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-FOLDER = Path(__file__).with_name("languages")
+FOLDER = Path(__file__).parents[1] / "languages"
 MIB = 1 << 20
 WALL_FACTOR = 2
 # Compilers are content with that, and each of their threads gets as much.

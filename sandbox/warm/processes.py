@@ -17,7 +17,7 @@ from sandbox.facts import CallInput, CompileResult, Limits, RunInput, RunResult,
 from sandbox.harness import clocks, forks, messages, plain
 from sandbox.harness.compiling import IN_PRELUDE
 from sandbox.streams import memory_file, pipe
-from sandbox.zygotes import Ending, Zygote, receive_with_sender
+from sandbox.warm.zygotes import Ending, Zygote, receive_with_sender
 
 MAX_INLINE_BYTES = 60_000
 QUIET = struct.pack("ll", 0, 3000)  # struct timeval: 3 ms

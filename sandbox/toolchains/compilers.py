@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from sandbox.compiled import CompiledSession, Compiler
 from sandbox.errors import LanguageUnavailableError
 from sandbox.facts import Limits, Program, StdioInput
 from sandbox.interpreter import Interpreter
 from sandbox.jail import Extras
-from sandbox.language_data import MIB, CodeMarks, LanguageData, Variant, read_all
 from sandbox.launch import JailLauncher
 from sandbox.settings import SandboxSettings
-from sandbox.toolchains import Toolchain, find
+from sandbox.toolchains.compiled import CompiledSession, Compiler
+from sandbox.toolchains.discovery import Toolchain, find
+from sandbox.toolchains.languages import MIB, CodeMarks, LanguageData, Variant, read_all
 
 PROOF_LIMITS = Limits(cpu_time_s=20.0, wall_time_s=60.0)
 PROOF_WORD = b"proof\n"

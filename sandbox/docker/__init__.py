@@ -1,0 +1,1 @@
+"""Harnesses in Docker containers instead of jails: the trusted side."""

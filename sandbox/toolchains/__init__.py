@@ -1,0 +1,1 @@
+"""Languages besides Python, whose programs are compiled or started by a command."""
