@@ -69,11 +69,13 @@ class Listener:
     async def run(self) -> None:
         """Listen until cancelled; what was missed while Redis was away is looked up by those who wait."""
         log = structlog.stdlib.get_logger("service.distributed")
+        trouble = ""
         while True:
             try:
                 async with self._redis.pubsub(ignore_subscribe_messages=True) as pubsub:
                     await pubsub.subscribe(keys.EVENTS)
                     self._wake_all()
+                    trouble = ""
                     while True:
                         message = await pubsub.get_message(timeout=5.0)
                         if message is not None:
@@ -83,7 +85,10 @@ class Listener:
                                 # Nobody else's publication may end this: whoever waits looks by itself.
                                 log.warning("event not understood", error=repr(error))
             except (RedisError, OSError) as error:
-                log.warning("not listening to redis", error=str(error))
+                # Once an outage; it may be long.
+                if str(error) != trouble:
+                    trouble = str(error)
+                    log.warning("not listening to redis", error=trouble)
                 await asyncio.sleep(RETRY_S)
 
     def _heard(self, data: bytes) -> None:

@@ -73,8 +73,9 @@ def _work(channel: Channel, told: PoolWorker, command: Sequence[str], loop: asyn
         _say(channel, Readiness(ready=False, cause=error.cause, cure=error.cure))
         return 1
     try:
-        worker = _worker(told, url, judging, loop, json.dumps(sandbox).encode())
+        # Before Redis is there: that may take longer than anybody waits for a process to start.
         _say(channel, Readiness(ready=True, sandbox=sandbox))
+        worker = _worker(told, url, judging, loop, json.dumps(sandbox).encode())
         worker.work(logging_level="WARNING")
     finally:
         loop.run_until_complete(judging.close())
@@ -91,6 +92,7 @@ def _worker(
     told: PoolWorker, url: str, judging: Judging, loop: asyncio.AbstractEventLoop, sandbox_json: bytes
 ) -> WarmWorker:
     log = structlog.stdlib.get_logger("service.distributed")
+    trouble = ""
     while True:
         try:
             return WarmWorker(
@@ -102,7 +104,10 @@ def _worker(
                 sandbox_json=sandbox_json,
             )
         except RedisError as error:
-            log.warning("waiting for redis", error=str(error))
+            # Once an outage; it may be long.
+            if str(error) != trouble:
+                trouble = str(error)
+                log.warning("waiting for redis", error=trouble)
             time.sleep(REDIS_RETRY_S)
 
 

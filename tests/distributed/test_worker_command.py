@@ -159,3 +159,19 @@ def test_a_password_is_shown_nowhere(own_redis: RedisServer) -> None:
         process.send_signal(signal.SIGTERM)
         _, errors = process.communicate(timeout=30)
     assert "s3cret" not in errors
+
+
+def test_a_pool_that_may_not_use_redis_says_so_once_and_judges_as_soon_as_it_may(own_redis: RedisServer) -> None:
+    redis = own_redis.client()
+    redis.ping()
+    # Whoever is connected by now stays so.
+    redis.config_set("requirepass", "another")
+    url = own_redis.url.replace("redis://", "redis://:wrong@")
+    with working(url) as process:
+        time.sleep(5.0)
+        redis.config_set("requirepass", "wrong")
+        until(lambda: redis.scard("rq:workers") == 1, 30, "not ready")
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert errors.count("invalid username-password pair") == 1
