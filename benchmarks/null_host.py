@@ -18,6 +18,7 @@ from service.distributed.worker_main import serve as serve_pool
 from service.http.app import create_app
 from service.processes.child import run_child
 from service.settings import Settings
+from service.telemetry import configure_logging
 
 WORKER = (sys.executable, "-m", "benchmarks.null_host", "worker")
 
@@ -42,6 +43,7 @@ async def _pool(queue: str, workers: int) -> None:
 
 def main(arguments: list[str]) -> int:
     """Run one of the parts; return the exit status."""
+    configure_logging("warning", "json")
     match arguments:
         case ["serve", port, workers, *queue]:
             _serve(int(port), int(workers), queue[0] if queue else None)

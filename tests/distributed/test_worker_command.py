@@ -161,7 +161,9 @@ def test_a_password_is_shown_nowhere(own_redis: RedisServer) -> None:
     assert "s3cret" not in errors
 
 
-def test_a_pool_that_may_not_use_redis_says_so_once_and_judges_as_soon_as_it_may(own_redis: RedisServer) -> None:
+def test_a_pool_that_may_not_use_redis_says_so_once_and_judges_as_soon_as_it_may(
+    own_redis: RedisServer,
+) -> None:
     redis = own_redis.client()
     redis.ping()
     # Whoever is connected by now stays so.
