@@ -54,25 +54,22 @@ class Capture:
 
     def drain(self) -> None:
         """Take what is left after the run; nobody who could still write is running."""
-        size = CHUNK_BYTES
-        while size == CHUNK_BYTES and not self.over:
-            try:
-                data = os.read(self.fd, CHUNK_BYTES)
-            except BlockingIOError:
-                return
-            self._take(data)
-            size = len(data)
+        while not self.over and self._take_piece():
+            pass
 
     def empty(self) -> None:
         """Count and drop what lies beyond the cap, for the next run's sake; only where nobody can write any longer."""
-        size = CHUNK_BYTES if self.over else 0
-        while size == CHUNK_BYTES:
-            try:
-                data = os.read(self.fd, CHUNK_BYTES)
-            except BlockingIOError:
-                return
-            self._take(data)
-            size = len(data)
+        while self.over and self._take_piece():
+            pass
+
+    def _take_piece(self) -> bool:
+        """Take a piece; return whether there may be more at once."""
+        try:
+            data = os.read(self.fd, CHUNK_BYTES)
+        except BlockingIOError:
+            return False
+        self._take(data)
+        return len(data) == CHUNK_BYTES
 
     def content(self) -> bytes:
         """Return what was kept; a gap between head and tail is marked."""

@@ -18,9 +18,9 @@ from pydantic_core import to_json
 
 from service import languages
 from service.deadline import compiling_s, deadline_s
-from service.errors import MalformedBodyError, UnknownProblemError
+from service.errors import UnknownProblemError
 from service.fields import Faults, Path
-from service.json_text import parsed
+from service.json_text import parsed_object
 from service.limits import Defaults
 from service.wire import (
     Batch,
@@ -153,9 +153,7 @@ def take_in(body: bytes, shape: Shape, rules: Rules) -> Intake:
         InvalidFieldsError: fields are invalid.
 
     """
-    data = parsed(body)
-    if not isinstance(data, dict):
-        raise MalformedBodyError("the body must be a JSON object")
+    data = parsed_object(body)
     reading = _Reading(rules)
     match shape:
         case "batch":

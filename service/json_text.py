@@ -25,6 +25,19 @@ _ESCAPE = re.compile(
 )
 
 
+def parsed_object(body: bytes) -> dict[str, Any]:
+    """Return the members of a JSON object.
+
+    Raises:
+        MalformedBodyError: it is none, or breaks a rule named in this module's docstring.
+
+    """
+    data = parsed(body)
+    if not isinstance(data, dict):
+        raise MalformedBodyError("the body must be a JSON object")
+    return data
+
+
 def parsed(body: bytes) -> Any:
     """Return the value of a JSON text.
 

@@ -173,16 +173,7 @@ class Pool:
         settings = self._settings
         told = PoolWorker(
             queue=SecretStr(settings.queue or ""),
-            judge=WorkerConfig(
-                name=name,
-                sandbox=settings.sandbox,
-                docker_image=settings.docker_image,
-                python=settings.python,
-                defaults=settings.defaults,
-                failing_first=settings.failing_first,
-                log_level=settings.log_level,
-                log_format=settings.log_format,
-            ),
+            judge=WorkerConfig.of_settings(settings, name),
             drain_s=settings.drain_s,
         )
         return told.model_dump_json().encode()

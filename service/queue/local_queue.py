@@ -58,7 +58,9 @@ class LocalQueue:
         self._meters = meters or Meters()
         self._waiting = Waiting(settings, self._meters)
         self._command = command
-        self._slots = [_Slot(_config(settings, f"local-{number}")) for number in range(settings.workers)]
+        self._slots = [
+            _Slot(WorkerConfig.of_settings(settings, f"local-{number}")) for number in range(settings.workers)
+        ]
         self._all_tried = asyncio.Event()
         self._stopping = False
         self._start_failures = 0
@@ -247,16 +249,3 @@ class LocalQueue:
 
     def _fail_waiting(self) -> None:
         self._waiting.fail_all(not_ready(self.health()))
-
-
-def _config(settings: Settings, name: str) -> WorkerConfig:
-    return WorkerConfig(
-        name=name,
-        sandbox=settings.sandbox,
-        docker_image=settings.docker_image,
-        python=settings.python,
-        defaults=settings.defaults,
-        failing_first=settings.failing_first,
-        log_level=settings.log_level,
-        log_format=settings.log_format,
-    )

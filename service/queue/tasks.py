@@ -6,10 +6,12 @@ problem where ``brings_problem`` says so. Frames from it: one :class:`Readiness`
 service alone decides which problems a worker keeps (``Task.forget``), so that the two never disagree.
 """
 
+from typing import Self
+
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from service.limits import Defaults
-from service.settings import LogFormat, LogLevel, SandboxKind
+from service.settings import LogFormat, LogLevel, SandboxKind, Settings
 from service.wire import Judgement, Options, Verdict
 
 
@@ -28,6 +30,20 @@ class WorkerConfig(_Message):
     failing_first: bool = True
     log_level: LogLevel
     log_format: LogFormat
+
+    @classmethod
+    def of_settings(cls, settings: Settings, name: str) -> Self:
+        """Return what the worker ``name`` is told under ``settings``."""
+        return cls(
+            name=name,
+            sandbox=settings.sandbox,
+            docker_image=settings.docker_image,
+            python=settings.python,
+            defaults=settings.defaults,
+            failing_first=settings.failing_first,
+            log_level=settings.log_level,
+            log_format=settings.log_format,
+        )
 
 
 class Readiness(_Message):

@@ -19,10 +19,9 @@ from service import languages
 from service.audit.engine import Plan
 from service.audit.items import Item, Loaded, Truth
 from service.audit.sources import builtin
-from service.errors import MalformedBodyError
 from service.fields import Faults
 from service.intake import Rules
-from service.json_text import parsed
+from service.json_text import parsed_object
 from service.wire import Problem, Submission, Verdict
 
 MAX_REPEATS = 100
@@ -128,9 +127,7 @@ def read_request(body: bytes, rules: Rules) -> Draft:
         InvalidFieldsError: fields are invalid.
 
     """
-    data = parsed(body)
-    if not isinstance(data, dict):
-        raise MalformedBodyError("the body must be a JSON object")
+    data = parsed_object(body)
     faults = Faults()
     rows = data.get("items")
     if isinstance(rows, list) and len(rows) > MAX_RUNS:
