@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from sandbox import jail
 from sandbox.facts import End, Limits, Outcome, RunResult
-from sandbox.harness import forks, messages, plain
+from sandbox.harness import clocks, forks, messages, plain
 
 WHOLE_LIFE_S = 3600
 BESIDE_THE_PROGRAM = 2  # an init and a zygote, where they are of the program's user
@@ -170,7 +170,8 @@ def _end(facts: Ended | None, limits: Limits, number: int | None, *, over: bool,
         return End.OUTPUT_LIMIT
     if memory or facts is None:
         return End.MEMORY_LIMIT
-    if facts.killed == "cpu" or facts.cpu_time_s > limits.cpu_time_s or number == signal.SIGXCPU:
+    limit_s = clocks.extended(limits.cpu_time_s, facts.waiting_s)
+    if facts.killed == "cpu" or facts.cpu_time_s > limit_s or number == signal.SIGXCPU:
         return End.CPU_LIMIT
     if facts.killed == "wall":
         return End.WALL_LIMIT

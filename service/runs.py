@@ -40,7 +40,7 @@ from service.wire import CaseResult, Verdict
 # A program may go on for this much of its CPU time limit, so that one which is over by little is known from one
 # that is not: a loaded machine makes the same work cost some percent more.
 GRACE = 1.1
-# Waiting this long for a core, as a share of the CPU time limit, makes a time limit doubtful.
+# Waiting this long for a core, as a share of the CPU time limit, makes a limit of wall time doubtful.
 LOADED = 0.25
 # A test that takes longer is worth starting further sessions for those that are left.
 WORTH_A_CORE_S = 0.05
@@ -302,9 +302,10 @@ def _with_grace(limits: Limits) -> Limits:
 
 
 def _doubtful(ran: Ran, limits: Limits) -> bool:
-    """Whether a time limit may have been exceeded for want of quiet: by little, or on a loaded machine."""
-    by_little = ran.limit == "cpu" and ran.result.end is not End.CPU_LIMIT
-    return by_little or ran.result.waiting_s > LOADED * limits.cpu_time_s
+    """Whether a time limit may have been exceeded for want of quiet: by little, or by waiting on a loaded machine."""
+    if ran.limit == "cpu":
+        return ran.result.end is not End.CPU_LIMIT
+    return ran.result.waiting_s > LOADED * limits.cpu_time_s
 
 
 def _stdio(test: wire.Case) -> wire.StdioCase:

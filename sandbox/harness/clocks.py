@@ -9,6 +9,10 @@ CORES = len(os.sched_getaffinity(0))
 CPUCLOCK_SCHED = 2
 CLOCK_TICKS_HZ = os.sysconf("SC_CLK_TCK")
 HARD_WALL_FACTOR = 4
+# A run that waits for a core for this share of its CPU time limit has others on its machine's caches as well: the same
+# work costs up to a quarter more.
+LOADED = 0.25
+LOADED_FACTOR = 1.25
 SHORTEST_WAIT_S = 0.002
 LONGEST_WAIT_S = 0.5
 
@@ -81,14 +85,19 @@ def first_look_s(cpu_time_s: float, wall_time_s: float) -> float:
     return clamped(min(cpu_time_s / CORES, wall_time_s))
 
 
+def extended(cpu_limit_s: float, delay_s: float) -> float:
+    """Return the CPU time limit of a run that waited for a core for ``delay_s``."""
+    return LOADED_FACTOR * cpu_limit_s if delay_s > LOADED * cpu_limit_s else cpu_limit_s
+
+
 def exceeded(used: float, wall: float, limits: tuple[float, float], delay_s: float) -> tuple[str, float]:
     """Return which limit is exceeded (``cpu``, ``wall`` or none), and how long none can be.
 
     ``used`` and ``wall`` are a run's CPU and wall time so far, ``limits`` the limits of both, in seconds. The wall
-    limit is extended by ``delay_s``, the time spent waiting for a core, up to a hard cap: a loaded machine changes
-    no verdict.
+    limit is extended by ``delay_s``, the time spent waiting for a core, up to a hard cap, and the CPU limit as
+    :func:`extended` says: a loaded machine changes no verdict.
     """
-    cpu_limit_s, wall_limit_s = limits
+    cpu_limit_s, wall_limit_s = extended(limits[0], delay_s), limits[1]
     if used >= cpu_limit_s:
         return "cpu", 0.0
     left_s = wall_limit_s - wall

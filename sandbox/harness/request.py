@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import resource
 
+from sandbox.harness import clocks
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -34,8 +36,8 @@ class Request:
     def apply_limits(self) -> None:
         """Set this process's resource limits; none can be raised again."""
         limits = {
-            resource.RLIMIT_CPU: int(self.cpu_time_s)
-            + 2,  # the exact limit is the harness's; this is the backup
+            # The exact limit is the harness's; this is the backup.
+            resource.RLIMIT_CPU: int(clocks.LOADED_FACTOR * self.cpu_time_s) + 2,
             resource.RLIMIT_FSIZE: self.file_bytes,
             resource.RLIMIT_CORE: 1,  # unlike 0, this also keeps the kernel from piping a dump to a host's program
         }

@@ -75,7 +75,8 @@ def supervise(started: Started, request: Request, channel: _socket.socket) -> di
         else:
             killed, wait_s = _check(started, request)
     wall_time_s = time.monotonic() - started.at
-    waiting_s = clocks.run_delay_s(started.program) if killed else 0.0
+    near_a_limit = killed or wall_time_s > request.cpu_time_s / clocks.CORES
+    waiting_s = clocks.run_delay_s(started.program) if near_a_limit else 0.0
     os.close(pidfd)
     usage = processes.end_all((started.main, started.program))
     return {

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from sandbox import End, Limits, Program, RunResult, Sandbox, Session, StdioInput
+from tests.loaded import loaded_machine
 
 Script = Callable[..., RunResult]
 
@@ -64,6 +65,22 @@ def test_work_within_the_cpu_limit_is_measured(session: Session) -> None:
     result = session.run(StdioInput(source), LIMITS)
     assert (result.end, result.stdout) == (End.EXITED, b"done\n")
     assert 0.15 <= result.cpu_time_s < 2
+
+
+def test_what_others_on_a_loaded_machine_make_it_cost_is_no_programs_fault(session: Session) -> None:
+    work = "import time\nend = time.process_time() + 0.34\nwhile time.process_time() < end: pass"
+    with loaded_machine():
+        result = session.run(StdioInput(work.encode()), replace(LIMITS, cpu_time_s=0.3))
+    assert result.end is End.EXITED
+    assert 0.34 <= result.cpu_time_s < 0.375
+    assert result.waiting_s > 0.1
+
+
+def test_a_loaded_machine_gives_no_more_than_a_quarter_to_what_does_not_end(session: Session) -> None:
+    with loaded_machine():
+        result = session.run(StdioInput(b"while True: pass"), replace(LIMITS, cpu_time_s=0.3))
+    assert result.end is End.CPU_LIMIT
+    assert 0.375 <= result.cpu_time_s < 0.6
 
 
 WALL = {

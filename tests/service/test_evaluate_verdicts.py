@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from service.wire import Judgement, Verdict
+from tests.loaded import loaded_machine
 
 Judged = Callable[..., Judgement]
 
@@ -290,6 +291,16 @@ def test_a_time_limit_says_which(judged: Judged) -> None:
     problem = {**DOUBLE, "limits": {"cpu_time_s": 0.2, "wall_time_s": 0.4}}
     assert judged("while True: pass", problem).cases[0].limit == "cpu"
     assert judged("import time\ntime.sleep(60)", problem).cases[0].limit == "wall"
+
+
+def test_what_does_not_end_is_tried_once_also_on_a_loaded_machine(judged: Judged) -> None:
+    problem = {**DOUBLE, "limits": {"cpu_time_s": 0.3, "wall_time_s": 10}}
+    with loaded_machine():
+        judgement = judged("while True: pass", problem)
+    first = judgement.cases[0]
+    assert (first.verdict, first.limit) == (TLE, "cpu")
+    assert first.wall_time_s is not None
+    assert judgement.duration_s < 1.7 * first.wall_time_s
 
 
 def test_a_test_may_have_limits_and_tolerances_of_its_own(judged: Judged) -> None:
