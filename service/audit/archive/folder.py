@@ -10,6 +10,7 @@ import re
 import shutil
 import tempfile
 import time
+import uuid
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,17 +31,20 @@ _STATUS, _CANCEL = "status.json", "cancel"
 
 
 class FolderArchive:
-    """Audits below ``folder``; without one, in a folder of its own that goes when it is closed."""
+    """Audits below ``folder``; without one, in a folder of its own, from the first audit until it is closed."""
 
     def __init__(self, folder: Path | None, keeping: Keeping) -> None:
-        self._own = tempfile.TemporaryDirectory(prefix="microcoder-audits-") if folder is None else None
-        self._folder = folder if folder is not None else Path(self._own.name if self._own else "")
+        self._is_own = folder is None
+        self._folder = folder or Path(tempfile.gettempdir()) / f"microcoder-audits-{uuid.uuid4().hex}"
         self._keeping = keeping
 
     async def begin(self, status: AuditStatus) -> AuditStatus | None:
         """Keep the status of a new audit, or return the one that is there."""
 
         def begun() -> AuditStatus | None:
+            if self._is_own:
+                # Nobody else on this machine is to read it.
+                self._folder.mkdir(mode=0o700, exist_ok=True)
             try:
                 (self._folder / status.job_id).mkdir(parents=True)
             except FileExistsError:
@@ -98,8 +102,8 @@ class FolderArchive:
 
     async def close(self) -> None:
         """Drop a folder of its own."""
-        if self._own is not None:
-            await asyncio.to_thread(self._own.cleanup)
+        if self._is_own:
+            await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
 
     async def _done[T](self, work: Callable[[], T]) -> T:
         try:
