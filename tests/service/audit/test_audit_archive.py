@@ -251,6 +251,10 @@ def test_files_of_others_in_the_folder_are_left_alone(tmp_path: Path) -> None:
     asyncio.run(test())
 
 
+def modes(place: Path) -> list[int]:
+    return [folder.stat().st_mode & 0o777 for folder in place.iterdir()]
+
+
 def test_without_a_folder_they_have_a_private_one_from_the_first_until_it_is_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -259,14 +263,14 @@ def test_without_a_folder_they_have_a_private_one_from_the_first_until_it_is_clo
     async def test() -> None:
         archive = FolderArchive(None, PLENTY)
         assert await archive.status(A) is None
-        assert list(tmp_path.iterdir()) == []
+        assert modes(tmp_path) == []
         await archive.begin(status(A, "running"))
-        assert [folder.stat().st_mode & 0o777 for folder in tmp_path.iterdir()] == [0o700]
+        assert modes(tmp_path) == [0o700]
         await archive.finish(status(A), b"{}", b"")
         assert await archive.report(A, "json") == b"{}"
         await archive.close()
         assert await archive.report(A, "json") is None
-        assert list(tmp_path.iterdir()) == []
+        assert modes(tmp_path) == []
 
     asyncio.run(test())
 
