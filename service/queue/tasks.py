@@ -16,7 +16,7 @@ from service.wire import Judgement, Options, Verdict
 
 
 class _Message(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", cache_strings="keys")
 
 
 class WorkerConfig(_Message):

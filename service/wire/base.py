@@ -10,7 +10,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat
 class WireModel(BaseModel):
     """Base of all wire types: frozen, and strict about unknown fields."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    # Short texts would be kept in a cache of the whole process: ids and inputs, which hardly ever come again.
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, cache_strings="keys")
 
 
 def _no_stand_in(value: object) -> object:
