@@ -16,7 +16,7 @@ serve: .venv/.service ## judge programs on http://HOST:PORT (embedded queue: no 
 	@exec .venv/bin/microcoder serve --host $(HOST) --port $(PORT)
 
 test: .venv/.dev ## run all tests
-	.venv/bin/pytest -n 3 --dist loadgroup
+	.venv/bin/pytest -n 3 --dist loadscope --no-loadscope-reorder
 
 images: ## build the images of the service and of --sandbox=docker
 	docker build --target programs --tag microcoder-programs:0.1.0 .

@@ -54,7 +54,7 @@ HOSTILE = [
     "import os\nwhile True: os.fork()",
 ]
 # One installation for all; building its image takes minutes where nothing of it is there yet.
-pytestmark = [pytest.mark.xdist_group("compose"), pytest.mark.timeout(900)]
+pytestmark = pytest.mark.timeout(900)
 Compose = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -150,6 +150,7 @@ def test_a_hostile_program_reaches_nothing_and_is_a_wrong_one(api: httpx.Client)
     assert wait_for(api, workers=2)["status"] == "ready"
 
 
+@pytest.mark.usefixtures("api")
 def test_a_worker_holds_no_privilege(compose: Compose) -> None:
     status = compose("exec", "-T", "worker", "cat", "/proc/1/status", "/proc/self/status").stdout
     values = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
@@ -181,6 +182,7 @@ def test_without_the_profile_nothing_is_judged_and_the_cure_is_named(api: httpx.
     assert "deploy/seccomp/worker.json" in ended.stderr
 
 
+@pytest.mark.usefixtures("api")
 def test_redis_is_out_of_reach_and_locked(compose: Compose) -> None:
     listed = json.loads(compose("ps", "--format", "json", "redis").stdout.splitlines()[0])
     assert not any(one.get("PublishedPort") for one in listed["Publishers"] or [])
