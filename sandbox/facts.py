@@ -99,7 +99,8 @@ class RunResult:
 
     ``stdout`` and ``stderr`` hold at most the output limit (stderr at most 64 KiB, its head and tail);
     ``stdout_cut``/``stderr_cut`` tell that more was written. CPU time is that of all processes of the run.
-    ``waiting_s`` is how long a run that exceeded a limit of time waited for a core meanwhile, as far as known.
+    Of a run that waited for a core it may be over the limit by a quarter although it ended by itself. ``waiting_s`` is
+    how long its main thread waited for a core, known of runs that came near a limit of time.
     ``shared`` tells that test code had to run inside the program's process, ``reused`` that the process had run
     another test before.
     """

@@ -95,7 +95,7 @@ def exceeded(used: float, wall: float, limits: tuple[float, float], delay_s: flo
 
     ``used`` and ``wall`` are a run's CPU and wall time so far, ``limits`` the limits of both, in seconds. The wall
     limit is extended by ``delay_s``, the time spent waiting for a core, up to a hard cap, and the CPU limit as
-    :func:`extended` says: a loaded machine changes no verdict.
+    :func:`extended` says, so that a loaded machine changes verdicts as little as can be.
     """
     cpu_limit_s, wall_limit_s = extended(limits[0], delay_s), limits[1]
     if used >= cpu_limit_s:

@@ -9,7 +9,7 @@ Started as ``python -m service.http.reader DESCRIPTOR``.
 
 from typing import Self
 
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from service.errors import ClientError, InvalidFieldsError, MalformedBodyError
 from service.intake import Intake, Item, Rules, Shape, take_in
@@ -22,6 +22,8 @@ _SHAPE: TypeAdapter[Shape] = TypeAdapter(Shape)
 
 class Outcome(BaseModel):
     """What became of a body: its items and the keys of its problems, or the error that it has."""
+
+    model_config = ConfigDict(cache_strings="keys")
 
     items: list[Item] = []
     problems: list[str] = []

@@ -50,7 +50,11 @@ class _WatchedChannel(Channel):
     """A channel whose end, seen by the main thread, makes the same news of the other thread superfluous."""
 
     def read(self) -> bytes | None:
-        frame = super().read()
+        try:
+            frame = super().read()
+        except ConnectionError:
+            # So the kernel tells of an end where answers were never read.
+            frame = None
         if frame is None:
             leaving()
         return frame

@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import structlog
-from pydantic import JsonValue, TypeAdapter
+from pydantic import ConfigDict, JsonValue, TypeAdapter
 
 from sandbox import SandboxBrokenError, SandboxSettings, SandboxUnavailableError, open_sandbox
 from service.audit.observing import Observer
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
 EXIT_SANDBOX_BROKEN = 70
 
-_PROBLEM: TypeAdapter[Problem] = TypeAdapter(Problem)
+# Of a union, the setting of its members is not heeded (see `service.wire.base`).
+_PROBLEM: TypeAdapter[Problem] = TypeAdapter(Problem, config=ConfigDict(cache_strings="keys"))
 
 
 class Judge(Protocol):

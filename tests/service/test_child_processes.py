@@ -39,6 +39,8 @@ run_child(serve)
 """
 UNTIL_THE_END = "while channel.read() is not None: channel.write([b'ok'])"
 BUSY = "channel.read(); channel.write([b'ok']); time.sleep(60)"
+# Its last answer is never read: the end of such a channel is a reset.
+UNHEARD = "channel.read(); channel.write([b'ok', b'unheard'])\n        " + UNTIL_THE_END
 BY_ITSELF = "channel.read(); leaving(); channel.write([b'ok'])"
 
 
@@ -56,8 +58,8 @@ async def ended(body: str, end: Callable[[ChildProcess], object], closed: Path) 
 @pytest.mark.parametrize(
     ("body", "statuses"),
     # Whether it reads the end or is told of it first, nobody can say.
-    [(UNTIL_THE_END, {0, 7}), (BY_ITSELF, {7}), (BUSY, {0})],
-    ids=["reads to the end", "by itself", "in the middle of work"],
+    [(UNTIL_THE_END, {0, 7}), (UNHEARD, {0, 7}), (BY_ITSELF, {7}), (BUSY, {0})],
+    ids=["reads to the end", "is not heard", "by itself", "in the middle of work"],
 )
 def test_what_a_child_has_open_is_closed_when_the_service_hangs_up(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], body: str, statuses: set[int]

@@ -42,9 +42,7 @@ class FolderArchive:
         """Keep the status of a new audit, or return the one that is there."""
 
         def begun() -> AuditStatus | None:
-            if self._is_own:
-                # Nobody else on this machine is to read it.
-                self._folder.mkdir(mode=0o700, exist_ok=True)
+            self._make_own()
             try:
                 (self._folder / status.job_id).mkdir(parents=True)
             except FileExistsError:
@@ -126,10 +124,16 @@ class FolderArchive:
             return status if age_s <= self._keeping.ttl_s else None
         return status.orphaned() if age_s > DEAD_AFTER_S else status
 
+    def _make_own(self) -> None:
+        if self._is_own:
+            # Nobody else on this machine is to read it.
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+
     def _write(self, status: AuditStatus) -> None:
         self._replace(status.job_id, _STATUS, status.model_dump_json().encode())
 
     def _replace(self, job_id: str, name: str, content: bytes) -> None:
+        self._make_own()
         folder = self._folder / job_id
         folder.mkdir(parents=True, exist_ok=True)
         fresh = folder / f".{name}"
