@@ -287,7 +287,7 @@ def _start(
             pass_fds=keep,
             start_new_session=True,
         )
-    except BaseException:
+    except BaseException:  # interrupts too: these are nobody else's to close
         ours.close()
         os.close(log_fd)
         if group is not None:

@@ -105,7 +105,7 @@ class Sandbox:
             if settings.kind == "nsjail":
                 self._warm_up()
             checks.check_asserts(self)
-        except BaseException:
+        except BaseException:  # interrupts too: nobody has this object yet who could close it
             self.close()
             raise
 
@@ -188,7 +188,7 @@ class Sandbox:
         try:
             with self._served(launcher, checks.PROGRAM, checks.LIMITS) as session:
                 checks.check_isolation(session, strangers=1)
-        except BaseException:
+        except BaseException:  # interrupts too: nobody else knows of its containers
             launcher.close()
             raise
         return launcher.interpreter, launcher
@@ -204,7 +204,7 @@ class Sandbox:
             except SandboxBrokenError as error:
                 message = message or str(error)
                 launcher.close()
-            except BaseException:
+            except BaseException:  # interrupts too: nobody else knows of its jails
                 launcher.close()
                 raise
             else:

@@ -123,7 +123,7 @@ class DockerLauncher:
         self._janitor = ThreadPoolExecutor(1, "container-janitor")
         try:
             self.interpreter = self._introduce()
-        except BaseException:
+        except BaseException:  # interrupts too: nobody has this object yet who could end its threads
             self.close()
             raise
 
@@ -188,7 +188,7 @@ class DockerLauncher:
             stream = Stream(self._engine.exec_start(bridge["Id"], socket=True))
             facts = self._greet(container, stream)
             return DockerJail(self._engine, container, stream, self._janitor), facts
-        except BaseException:
+        except BaseException:  # interrupts too: a container that nobody knows of would stay
             remove(self._engine, container)
             raise
 

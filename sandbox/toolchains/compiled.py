@@ -53,7 +53,7 @@ class CompiledSession(CommandSession):
                 memory_bytes=limits.memory_bytes,
                 language=compiler.variant.name,
             )
-        except BaseException:
+        except BaseException:  # interrupts too: nobody has this object yet who could close it
             os.close(self._artifact)
             self._artifact = -1
             raise

@@ -46,7 +46,7 @@ class WarmProcess(ABC):
         try:
             fds = [self._stdin, stdout, stderr, theirs.fileno(), given, *self._further_descriptors()]
             zygote.start(forks.pack(self.operation, rules), fds)
-        except BaseException:
+        except BaseException:  # interrupts too: nobody has this object yet who could close it
             self.close()
             raise
         finally:
