@@ -99,8 +99,8 @@ class RunResult:
 
     ``stdout`` and ``stderr`` hold at most the output limit (stderr at most 64 KiB, its head and tail);
     ``stdout_cut``/``stderr_cut`` tell that more was written. CPU time is that of all processes of the run.
-    Of a run that waited for a core it may be over the limit by a quarter although it ended by itself. ``waiting_s`` is
-    how long its main thread waited for a core, known of runs that came near a limit of time.
+    ``cpu_limit_s`` is the limit that it was held to: the one asked for, or a quarter more where the run waited for a
+    core for so long that others must have made the same work cost more.
     ``shared`` tells that test code had to run inside the program's process, ``reused`` that the process had run
     another test before.
     """
@@ -109,6 +109,7 @@ class RunResult:
     exit_code: int | None
     signal: int | None
     cpu_time_s: float
+    cpu_limit_s: float
     wall_time_s: float
     memory_peak_bytes: int | None
     stdout: bytes = b""
@@ -120,7 +121,6 @@ class RunResult:
     message: str = ""
     shared: bool = False
     reused: bool = False
-    waiting_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,6 +145,7 @@ def result(
         exit_code=exit_code,
         signal=number,
         cpu_time_s=facts.cpu_time_s if facts else 0.0,
+        cpu_limit_s=_cpu_limit_s(facts, limits),
         wall_time_s=facts.wall_time_s if facts else 0.0,
         memory_peak_bytes=peak_bytes,
         stdout=stdout.content(),
@@ -152,7 +153,6 @@ def result(
         stdout_cut=stdout.cut,
         stderr_cut=stderr.cut,
         reused=reused,
-        waiting_s=facts.waiting_s if facts else 0.0,
         **(_outcome(record) if record else {}),
     )
 
@@ -170,12 +170,15 @@ def _end(facts: Ended | None, limits: Limits, number: int | None, *, over: bool,
         return End.OUTPUT_LIMIT
     if memory or facts is None:
         return End.MEMORY_LIMIT
-    limit_s = clocks.extended(limits.cpu_time_s, facts.waiting_s)
-    if facts.killed == "cpu" or facts.cpu_time_s > limit_s or number == signal.SIGXCPU:
+    if facts.killed == "cpu" or facts.cpu_time_s > _cpu_limit_s(facts, limits) or number == signal.SIGXCPU:
         return End.CPU_LIMIT
     if facts.killed == "wall":
         return End.WALL_LIMIT
     return End.EXITED if number is None else End.SIGNALED
+
+
+def _cpu_limit_s(facts: Ended | None, limits: Limits) -> float:
+    return clocks.extended(limits.cpu_time_s, facts.waiting_s if facts else 0.0)
 
 
 def _record(data: bytes) -> dict[str, Any]:

@@ -40,10 +40,6 @@ from service.wire import CaseResult, Verdict
 # A program may go on for this much of its CPU time limit, so that one which is over by little is known from one
 # that is not: a loaded machine makes the same work cost some percent more.
 GRACE = 1.1
-# Waiting this long for a core, as a share of the CPU time limit, makes a time limit doubtful.
-LOADED = 0.25
-# Of the CPU time limit with its grace, which the sandbox extends by a quarter where a run waited for a core.
-SPENT = 1.25 * GRACE
 # A test that takes longer is worth starting further sessions for those that are left.
 WORTH_A_CORE_S = 0.05
 MOST_SIDE_BY_SIDE = 4
@@ -307,9 +303,10 @@ def _doubtful(ran: Ran, limits: Limits) -> bool:
     """Whether a time limit may have been exceeded for want of quiet: by little, or by waiting on a loaded machine."""
     if ran.limit == "cpu" and ran.result.end is not End.CPU_LIMIT:
         return True
-    # What was cut beyond this had all the time that the sandbox lends on a loaded machine.
-    is_spent = ran.limit == "cpu" and ran.result.cpu_time_s >= SPENT * limits.cpu_time_s
-    return ran.result.waiting_s > LOADED * limits.cpu_time_s and not is_spent
+    # The sandbox lends CPU time to what had to wait for a core; what used that up as well is slow by itself.
+    was_lent = ran.result.cpu_limit_s > _with_grace(limits).cpu_time_s
+    used_up = ran.limit == "cpu" and ran.result.cpu_time_s >= ran.result.cpu_limit_s
+    return was_lent and not used_up
 
 
 def _stdio(test: wire.Case) -> wire.StdioCase:

@@ -40,15 +40,6 @@ def of_waited_for_s(pid: int) -> float:
         return 0.0
 
 
-def run_delay_s(pid: int) -> float:
-    """Return how long a process's main thread was runnable without a core to run on; 0 where unknown."""
-    try:
-        with open(f"/proc/{pid}/schedstat", encoding="ascii") as file:
-            return int(file.read().split()[1]) / 1e9
-    except (OSError, ValueError, IndexError):
-        return 0.0
-
-
 def resident_bytes(pid: int) -> int:
     """Return how much memory a process has in use; 0 where it is gone."""
     try:

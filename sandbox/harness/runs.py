@@ -1,7 +1,7 @@
 """One run: starts its processes, watches CPU and wall time, ends and reaps everything, measures.
 
 CPU time is the sum over all processes of the run, the dead ones by their rusage. Wall time excludes what the
-main thread spent waiting for a core (schedstat), up to a hard cap, so that a loaded machine changes no verdict.
+busiest thread spent waiting for a core, up to a hard cap, so that a loaded machine changes no verdict.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import select
 import time
 
-from sandbox.harness import clocks, processes
+from sandbox.harness import clocks, processes, waits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +26,11 @@ class Started:
         self.main = main
         self.program = program
         self.at = at
+        self.waits = waits.Waits()
+
+    def waited_s(self) -> float:
+        """Return how long it has waited for a core."""
+        return self.waits.look({self.main, self.program, *processes.others()})
 
 
 def start(request: Request, loaded: compiling.Loaded | command.Loaded) -> Started | None:
@@ -75,8 +80,8 @@ def supervise(started: Started, request: Request, channel: _socket.socket) -> di
         else:
             killed, wait_s = _check(started, request)
     wall_time_s = time.monotonic() - started.at
-    near_a_limit = killed or wall_time_s > request.cpu_time_s / clocks.CORES
-    waiting_s = clocks.run_delay_s(started.program) if near_a_limit else 0.0
+    near_a_limit = killed or wall_time_s > clocks.first_look_s(request.cpu_time_s, request.wall_time_s)
+    waiting_s = started.waited_s() if near_a_limit else 0.0
     os.close(pidfd)
     usage = processes.end_all((started.main, started.program))
     return {
@@ -95,5 +100,5 @@ def _check(started: Started, request: Request) -> tuple[str, float]:
         processes.cpu_time_s(started.main, started.program),
         time.monotonic() - started.at,
         (request.cpu_time_s, request.wall_time_s),
-        clocks.run_delay_s(started.program),
+        started.waited_s(),
     )

@@ -15,7 +15,7 @@ from contextlib import suppress
 from sandbox import protocol
 from sandbox.errors import SandboxBrokenError
 from sandbox.facts import RunInput, RunResult
-from sandbox.harness import clocks, forks, messages
+from sandbox.harness import clocks, forks, messages, waits
 from sandbox.warm.processes import WarmProcess
 from sandbox.warm.watched import SHORT_TEST_S, Watched
 
@@ -29,7 +29,7 @@ class LockstepProcess(WarmProcess):
     operation = forks.LOCKSTEP
     _pidfd = -1
     _ran = 0
-    _own_before_s = _others_before_s = _delay_before_s = 0.0
+    _own_before_s = _others_before_s = 0.0
 
     def close(self) -> None:
         """End the process with everything that it started."""
@@ -50,6 +50,8 @@ class LockstepProcess(WarmProcess):
             raise SandboxBrokenError("a program's process has vanished") from error
         self._clock = clocks.clock_of(self._pid)
         self._own_before_s = time.clock_gettime(self._clock)
+        self._waits = waits.Waits()
+        self._waits.restart((self._pid,))
         for fd in (self._pidfd, self._stdout, self._stderr):
             self._poller.register(fd, select.POLLIN)
 
@@ -61,6 +63,8 @@ class LockstepProcess(WarmProcess):
         if self._hand_over(given):
             self._watch(test)
         wall_time_s = time.monotonic() - test.started
+        if wall_time_s > clocks.first_look_s(self.limits.cpu_time_s, self.limits.wall_time_s):
+            test.waiting_s = self._waited_s()
         memory = False
         if test.over and not test.killed:
             status: int | None = 0
@@ -109,7 +113,7 @@ class LockstepProcess(WarmProcess):
             now = time.monotonic()
             if now >= look_at and not test.finished:
                 used_s = self._all_used_s() - self._used_before_s
-                test.waiting_s = max(0.0, clocks.run_delay_s(self._pid) - self._delay_before_s)
+                test.waiting_s = self._waited_s()
                 test.killed, wait_s = clocks.exceeded(used_s, now - test.started, limits, test.waiting_s)
                 look_at = now + wait_s
 
@@ -149,16 +153,23 @@ class LockstepProcess(WarmProcess):
             others_s = self._others_s()
             used_s += max(0.0, others_s - self._others_before_s)
             self._others_before_s = others_s
-            self._delay_before_s = clocks.run_delay_s(self._pid)
+            self._waits.restart((self._pid, *self._others()))
         return used_s
+
+    def _waited_s(self) -> float:
+        return self._waits.look((self._pid, *self._others()))
 
     @property
     def _used_before_s(self) -> float:
         return self._own_before_s + self._others_before_s
 
+    def _others(self) -> set[int]:
+        """Return the processes besides the program's own: the init of its namespace, and what was started."""
+        return set(clocks.descendants(self._zygote.pid)) - {self._pid}
+
     def _others_s(self) -> float:
-        others = set(clocks.descendants(self._zygote.pid)) - {self._pid}
-        if len(others) > 1:  # besides the init of its namespace
+        others = self._others()
+        if len(others) > 1:
             self.as_new = False
         waited_for_s = sum(map(clocks.of_waited_for_s, {*others, self._pid}))
         return waited_for_s + sum(map(clocks.used_s, others))

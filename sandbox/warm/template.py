@@ -15,7 +15,7 @@ from contextlib import suppress
 from sandbox import protocol
 from sandbox.errors import SandboxBrokenError
 from sandbox.facts import RunInput, RunResult, StdioInput
-from sandbox.harness import clocks, forks, messages
+from sandbox.harness import clocks, forks, messages, waits
 from sandbox.warm.processes import QUIET, WarmProcess, rewrite
 from sandbox.warm.watched import SHORT_TEST_S, Watched
 
@@ -49,6 +49,7 @@ class TemplateProcess(WarmProcess):
     def run(self, given: RunInput) -> RunResult:
         """Run the next test. Raises SandboxBrokenError."""
         test = Watched(self.limits, self._stdout, self._stderr)
+        self._waits = waits.Waits()
         self._zygote.restart_peak()
         answer = b""
         with suppress(OSError):  # it is gone: see below
@@ -111,7 +112,7 @@ class TemplateProcess(WarmProcess):
         """Look at the clocks; return how long no limit can be exceeded."""
         below = clocks.descendants(self._pid)
         used_s = sum(clocks.used_s(pid) + clocks.of_waited_for_s(pid) for pid in below)
-        test.waiting_s = clocks.run_delay_s(below[0]) if below else 0.0
+        test.waiting_s = self._waits.look(below)
         wall_s = time.monotonic() - test.started
         test.killed, wait_s = clocks.exceeded(used_s, wall_s, limits, test.waiting_s)
         return wait_s if not test.killed else 0.0

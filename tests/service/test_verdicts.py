@@ -20,6 +20,7 @@ def facts(**known: Any) -> RunResult:
         "exit_code": 0,
         "signal": None,
         "cpu_time_s": 0.25,
+        "cpu_limit_s": 1.0,
         "wall_time_s": 0.5,
         "memory_peak_bytes": 1,
     }
