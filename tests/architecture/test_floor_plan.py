@@ -16,7 +16,7 @@ ALLOWED = {
     "comparators": set(),
     "sandbox": set(),
     "service": {"sandbox", "comparators"},
-    "trainer_client": {"service.wire", "service.plain_pickle"},
+    "trainer_client": {"service.wire", "service.datasets"},
 }
 # What comparators, the harness and what surrounds it in a container may use besides the standard library: nothing.
 STDLIB_ONLY = ("comparators", "sandbox/harness", "sandbox/container")
@@ -106,6 +106,16 @@ def test_redis_stays_in_its_folder() -> None:
             assert not known or name in chooses, f"{name} -> {known}"
 
 
+def test_readers_of_rows_know_the_contract_only() -> None:
+    """The client has them as well, without what the service needs."""
+    for name, path in MODULES.items():
+        if name.startswith("service.datasets"):
+            ours = {one for one in _imports(path, deferred=True) if one.partition(".")[0] in OURS}
+            assert all(one.startswith(("service.wire", "service.datasets")) for one in ours), (
+                f"{name} -> {ours}"
+            )
+
+
 @pytest.mark.parametrize("folder", ["queue", "jobs", "problems", "keys", "processes", "distributed"])
 def test_what_waits_knows_no_http(folder: str) -> None:
     """Queues, jobs, stores and keys can be used without a web framework."""
@@ -179,7 +189,7 @@ def test_exports_exist(package: str) -> None:
         *((f"trainer_client.train.{name}", TRAINERS) for name in ("check", "cli", "record", "plots")),
         ("service.cli", ["trainer_client", "torch", "fastapi", "yaml"]),
         ("service", ["pydantic", "fastapi", "sandbox", "comparators"]),
-        ("service.plain_pickle", ["pydantic", "fastapi", "sandbox", "comparators"]),
+        ("service.datasets.plain_pickle", ["pydantic", "fastapi", "sandbox", "comparators"]),
         ("comparators", ["pydantic", "numpy", "service", "sandbox"]),
         ("service.http.app", ["matplotlib", "numpy", "pyarrow"]),
         ("service.audit.engine", ["fastapi", "starlette", "matplotlib", "click"]),

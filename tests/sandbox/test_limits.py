@@ -57,7 +57,7 @@ CPU = {
 def test_cpu_time_of_the_whole_run_is_limited(session: Session, source: str) -> None:
     result = session.run(StdioInput(source.encode()), replace(LIMITS, cpu_time_s=0.3))
     assert result.end is End.CPU_LIMIT
-    assert 0.33 <= result.cpu_time_s < 3
+    assert 0.3 <= result.cpu_time_s < 3
 
 
 def test_work_within_the_cpu_limit_is_measured(session: Session) -> None:
@@ -81,11 +81,14 @@ WORKERS = {
 def test_what_others_on_a_loaded_machine_make_it_cost_is_no_programs_fault(
     session: Session, worker: str
 ) -> None:
-    work = f"import time\ndef work():\n    end = time.process_time() + 0.33\n    while time.process_time() < end: pass\n{worker}"
+    source = (
+        "import time\ndef work():\n    end = time.process_time() + 0.33\n"
+        f"    while time.process_time() < end: pass\n{worker}"
+    )
     with loaded_machine():
-        result = session.run(StdioInput(work.encode()), replace(LIMITS, cpu_time_s=0.3))
+        result = session.run(StdioInput(source.encode()), replace(LIMITS, cpu_time_s=0.3))
     assert result.end is End.EXITED
-    assert 0.3 <= result.cpu_time_s < 0.375
+    assert 0.3 < result.cpu_time_s < 0.375
     assert result.cpu_limit_s == 1.25 * 0.3
 
 

@@ -328,6 +328,11 @@ REFUSED = [
     pytest.param(
         lambda: humaneval.problem_of({**HUMANEVAL, "entry_point": "g"}), "does not define g", id="no function"
     ),
+    pytest.param(
+        lambda: humaneval.problem_of({**HUMANEVAL, "test": "import unittest\n"}),
+        "define check",
+        id="no check",
+    ),
     pytest.param(lambda: humaneval.problem_of({"test_list": []}), "tests", id="no assertions"),
     pytest.param(
         lambda: leetcode.problem_of({**TWO_SUM, "input_output": [{"input": "nums = [1]", "output": "1"}]}),

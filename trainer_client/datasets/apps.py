@@ -1,40 +1,20 @@
-"""APPS and its descendants (TACO, PRIME's Eurus rows): ``inputs`` and ``outputs``, with ``fn_name`` for calls.
-
-Their traps: standard input and output may be lists of lines. An input of a call is the list of its arguments, with a
-result that is data too, so that a text of digits is a text; or it is text with one JSON argument a line, as in
-LiveCodeBench, with a result that is JSON text. The result is often, but not always, wrapped in a list of one. A wrapped
-``[[1, 2]]`` taken as it is rejects every right program; a plain ``[3]`` taken as wrapped accepts 3. So the whole suite
-decides: wrapped is what is wrapped in every test.
-"""
+"""APPS and its descendants (TACO, PRIME's Eurus rows): see :mod:`service.datasets.apps` for their traps."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from trainer_client.datasets.values import (
-    STRUCTURE_MARKS,
-    as_text,
-    expected_value,
-    json_arguments,
-    json_value,
-    problem,
-    required,
-    same_length,
-)
-from trainer_client.errors import ProblemError
+from service.datasets import apps
+from trainer_client.datasets.telling import problem_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from service.wire import Problem
 
-type Wrapping = Literal["auto", "wrapped", "plain"]
-# The entry point of `Solution.method` rows is found by the method's name.
-FIELDS = ("input_output", "tests", "ground_truth")
-
 
 def problem_of(
-    row: Mapping[str, Any], *, cpu_time_s: float | None = None, wrapping: Wrapping = "auto"
+    row: Mapping[str, Any], *, cpu_time_s: float | None = None, wrapping: apps.Wrapping = "auto"
 ) -> Problem:
     """Return the problem of a row: ``input_output``, ``tests``, ``ground_truth`` or ``reward_model.ground_truth``.
 
@@ -44,57 +24,13 @@ def problem_of(
         ProblemError: a field is missing or cannot be decoded, or inputs and outputs differ in number.
 
     """
-    reward_model = row.get("reward_model")
-    holder = reward_model if isinstance(reward_model, dict) else row
-    suite = json_value(required(holder, *FIELDS), "input_output")
-    if not isinstance(suite, dict):
-        raise ProblemError("input_output: not an object with inputs and outputs")
-    return problem_of_suite(suite, cpu_time_s=cpu_time_s, wrapping=wrapping)
+    with problem_errors():
+        return apps.problem_of(row, cpu_time_s=cpu_time_s, wrapping=wrapping)
 
 
 def problem_of_suite(
-    suite: Mapping[str, Any], *, cpu_time_s: float | None = None, wrapping: Wrapping = "auto"
+    suite: Mapping[str, Any], *, cpu_time_s: float | None = None, wrapping: apps.Wrapping = "auto"
 ) -> Problem:
     """Return the problem of ``{"inputs": [...], "outputs": [...], "fn_name": ...}``; raises as :func:`problem_of`."""
-    inputs, outputs = required(suite, "inputs", "input"), required(suite, "outputs", "output")
-    if not isinstance(inputs, list) or not isinstance(outputs, list):
-        raise ProblemError("inputs, outputs: not lists")
-    same_length(inputs, outputs, "inputs, outputs")
-    name = suite.get("fn_name")
-    if not name:
-        cases = [
-            {"input": as_text(given, f"inputs.{index}"), "expected": as_text(expected, f"outputs.{index}")}
-            for index, (given, expected) in enumerate(zip(inputs, outputs, strict=True))
-        ]
-        return problem("stdio", cases, cpu_time_s=cpu_time_s)
-    results = [
-        _result(given, output, f"outputs.{index}")
-        for index, (given, output) in enumerate(zip(inputs, outputs, strict=True))
-    ]
-    calls = [
-        {"args": _arguments(given, f"inputs.{index}"), "expected": expected}
-        for index, (given, expected) in enumerate(zip(inputs, _unwrapped(results, wrapping), strict=True))
-    ]
-    return problem("call", calls, cpu_time_s=cpu_time_s, entry_point=name)
-
-
-def _arguments(given: Any, field: str) -> list[Any]:
-    if isinstance(given, str):
-        return json_arguments(given, field)
-    if not isinstance(given, list):
-        raise ProblemError(f"{field}: not a list of arguments")
-    return given
-
-
-def _result(given: Any, output: Any, field: str) -> Any:
-    beside_data = not isinstance(given, str)
-    if beside_data and isinstance(output, str) and not output.lstrip().startswith(STRUCTURE_MARKS):
-        return output
-    return expected_value(output, field)
-
-
-def _unwrapped(values: Sequence[Any], wrapping: Wrapping) -> Sequence[Any]:
-    alone = all(isinstance(value, list) and len(value) == 1 for value in values)
-    if wrapping == "wrapped" and not alone:
-        raise ProblemError("outputs: not every one is a list of one result")
-    return [value[0] for value in values] if alone and wrapping != "plain" else values
+    with problem_errors():
+        return apps.problem_of_suite(suite, cpu_time_s=cpu_time_s, wrapping=wrapping)

@@ -2,84 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from trainer_client.datasets import apps, codecontests, humaneval, leetcode, livecodebench, test_lists
+from service.datasets.forms import READERS, form_of
+from trainer_client.datasets.telling import problem_errors
 from trainer_client.difficulty.rows import holds_tests
 from trainer_client.errors import ProblemError
 from trainer_client.problems import parse_problem
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from service.wire import Problem
 
-type _Reader = Callable[[Mapping[str, Any]], Problem]
-
-
-def contract_problem(row: Mapping[str, Any]) -> Problem:
-    """Return the problem in the column ``problem``: an object of the contract, or that as JSON text.
-
-    Raises:
-        ProblemError: it is none.
-
-    """
-    value = row.get("problem")
-    if not isinstance(value, str | Mapping):
-        raise ProblemError("problem: missing")
-    return parse_problem(value)
-
-
-READERS: Mapping[str, _Reader] = MappingProxyType(
-    {
-        "problem": contract_problem,
-        "livecodebench": livecodebench.problem_of,
-        "codecontests": codecontests.problem_of,
-        "humaneval": humaneval.problem_of,
-        "leetcode": leetcode.problem_of,
-        "apps": apps.problem_of,
-        "test_lists": test_lists.problem_of,
-    }
-)
 AUTO = "auto"
+CONTRACT = "problem"
+FORMS = (CONTRACT, *READERS)
 
 
 def problem_of(row: Mapping[str, Any], form: str = AUTO) -> Problem:
-    """Return the problem of a row in the form named, one of ``READERS``, or found out.
+    """Return the problem of a row in the form named, one of :data:`FORMS`, or found out.
 
     Raises:
         ProblemError: the row is in no known form, or cannot be read in the one it is in.
 
     """
-    name = _form_of(row) if form == AUTO else form
-    if name is None:
+    if form == AUTO:
+        form = CONTRACT if holds_tests(row.get(CONTRACT)) else form_of(row) or AUTO
+    if form == CONTRACT:
+        return _contract_problem(row)
+    if form == AUTO:
         raise ProblemError("no field with tests that is known")
-    try:
-        return READERS[name](row)
-    except (TypeError, AttributeError, KeyError) as error:
-        # A field of a type that no row of that set has.
-        raise ProblemError(f"not a row of form {name}: {type(error).__name__}: {error}") from error
+    with problem_errors():
+        return READERS[form](row)
 
 
-def _form_of(row: Mapping[str, Any]) -> str | None:
-    if holds_tests(row.get("problem")):
-        return "problem"
-    if _has(row, "public_test_cases"):
-        return "livecodebench"
-    if _has(row, "public_tests"):
-        return "codecontests"
-    if _has(row, "input_output"):
-        stored = row["input_output"]
-        pairs = stored.lstrip().startswith("[") if isinstance(stored, str) else isinstance(stored, list)
-        return "leetcode" if pairs else "apps"
-    if _has(row, "test_list") or (_has(row, "test") and _has(row, "entry_point")):
-        return "humaneval"
-    if _has(row, "reward_model"):
-        return "apps"
-    if any(_has(row, name) for name in test_lists.FIELDS):
-        return "test_lists"
-    return None
-
-
-def _has(row: Mapping[str, Any], name: str) -> bool:
-    return row.get(name) is not None
+def _contract_problem(row: Mapping[str, Any]) -> Problem:
+    """Return the problem in the column ``problem``: an object of the contract, or that as JSON text."""
+    value = row.get(CONTRACT)
+    if not isinstance(value, str | dict):
+        raise ProblemError(f"{CONTRACT}: missing")
+    return parse_problem(value)

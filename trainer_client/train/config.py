@@ -20,7 +20,15 @@ from trainer_client.train.algorithm import AlgorithmSection
 from trainer_client.train.section import Section
 
 DataFormat = Literal[
-    "problems", "apps", "codecontests", "humaneval", "leetcode", "livecodebench", "test_lists"
+    "problems",
+    "apps",
+    "codecontests",
+    "humaneval",
+    "leetcode",
+    "livecodebench",
+    "mbpp",
+    "test_lists",
+    "verl",
 ]
 
 

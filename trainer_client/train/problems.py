@@ -3,16 +3,17 @@
 A row of format ``problems`` has ``prompt`` (text or chat messages), ``problem`` (the contract's problem, as an object
 or as JSON text), and may have ``id`` and ``prefix``: text that stands before the completion when it is judged, for
 models that continue a program instead of writing one. Rows of public data sets are read by
-:mod:`trainer_client.datasets`.
+:mod:`service.datasets`.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from service.datasets.forms import READERS
+from trainer_client.datasets.telling import problem_errors
 from trainer_client.errors import ProblemError
 from trainer_client.problems import parse_problem, problem_text
 from trainer_client.train.errors import ConfigError, MissingError
@@ -76,8 +77,8 @@ def _example(row: dict[str, Any], default_id: str, section: DataSection) -> Exam
 
 def _problem(row: dict[str, Any], section: DataSection) -> Problem:
     if section.format != "problems":
-        problem: Problem = import_module(f"trainer_client.datasets.{section.format}").problem_of(row)
-        return problem
+        with problem_errors():
+            return READERS[section.format](row)
     if row.get("problem") is None:
         raise ProblemError("problem: is missing")
     return parse_problem(row["problem"])

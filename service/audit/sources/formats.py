@@ -1,127 +1,126 @@
-"""The formats of rows, each told by the fields that only it has."""
+"""The formats of rows: which programs they hold, and their truth. Tests are read by :mod:`service.datasets`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 from service.audit.items import Truth
-from service.audit.sources.problems import (
-    Program,
-    RowProblem,
-    asserted,
-    tests_of_cases,
-    tests_of_lists,
-)
-from service.audit.sources.rows import Row
-from service.plain_pickle import NotPlainError, unpacked
+from service.audit.sources.problems import Program, RowProblem
+from service.audit.sources.rows import Row, SourceError
+from service.datasets.forms import READERS
+from service.datasets.values import RowError
+from service.datasets.verl import problem_of_ground_truth
+from service.wire import Problem
 
 RIGHT = Truth.of(accept=True)
+WRONG = Truth.of(accept=False)
+# How CodeContests tells the language of a solution: by number, or by its name.
+PYTHON_3 = (3, "PYTHON3")
+OF_EXTRA_INFO = ("index", "id")
+CONTEST_FIELDS = ("language", "solution")
+
+type Programs = tuple[list[Program], str | None]
 
 
-def livecodebench(row: Row) -> RowProblem:
-    """Read a LiveCodeBench row: public and hidden tests; ``code_list`` and ``graded_list`` where it was evaluated."""
-    cases = row.listed("public_test_cases") + _private(row)
-    fields, is_call = tests_of_cases(row, "private_test_cases", cases)
-    function = None
-    if is_call:
-        metadata = row.decoded("metadata")
-        function = metadata.get("func_name") if isinstance(metadata, dict) else None
-        if not isinstance(function, str):
-            raise row.bad("metadata.func_name", "is missing")
+@dataclass(frozen=True, slots=True)
+class RowFormat:
+    """``names`` are the fields that may hold a row's name; ``programs`` reads what it holds besides tests."""
+
+    names: tuple[str, ...]
+    programs: Callable[[Row], Programs]
+
+
+def row_problem(row: Row, form: str) -> RowProblem:
+    """Read a row of a format of :data:`ROW_FORMATS`. Raises SourceError."""
+    known = ROW_FORMATS[form]
+    try:
+        problem = READERS[form](row.fields)
+    except RowError as error:
+        raise SourceError(f"{row.where}: {error}") from error
+    programs, left = known.programs(row)
+    return RowProblem(_name(row, known.names), problem, programs, left)
+
+
+def ground_truth(row: Row, field: str) -> Problem:
+    """Read the tests that verl and its kin pass to a reward function. Raises SourceError."""
+    try:
+        return problem_of_ground_truth(row.get(field))
+    except RowError as error:
+        raise SourceError(f"{row.where}: {field}: {error}") from error
+
+
+def _name(row: Row, names: tuple[str, ...]) -> str:
+    own = row.first(*names)
+    if own is not None:
+        return own
+    extra = row.get("extra_info")
+    extra = extra if isinstance(extra, dict) else {}
+    return str(next((extra[name] for name in OF_EXTRA_INFO if extra.get(name) is not None), row.index))
+
+
+def _graded(row: Row) -> Programs:
     codes, grades = row.texts("code_list"), row.listed("graded_list")
     if len(codes) != len(grades):
         raise row.bad("graded_list", f"has {len(grades)} entries for {len(codes)} in code_list")
-    programs = [
+    return [
         Program(f"code_list[{index}]", code, None, Truth.of(accept=bool(graded)))
         for index, (code, graded) in enumerate(zip(codes, grades, strict=True))
-    ]
-    name = row.first("question_id", "id", "question_title") or str(row.index)
-    return RowProblem(name, fields, programs, function)
+    ], None
 
 
-def _private(row: Row) -> list[Any]:
-    raw = row.get("private_test_cases", "[]")
-    if isinstance(raw, str) and not raw.lstrip().startswith("["):
-        try:
-            text = unpacked(raw)
-        except NotPlainError as error:
-            raise row.bad("private_test_cases", str(error)) from error
-        raw = text if isinstance(text, str) else [row.json_of("private_test_cases", str(one)) for one in text]
-    cases = row.json_of("private_test_cases", raw) if isinstance(raw, str) else raw
-    if not isinstance(cases, list):
-        raise row.bad("private_test_cases", "must be a list of tests")
-    return cases
-
-
-def apps(row: Row) -> RowProblem:
-    """Read a row of APPS or TACO: ``input_output``, and ``solutions`` that are right."""
-    fields, function = tests_of_lists(row, "input_output", row.decoded("input_output"))
-    programs = [
+def _solutions(row: Row) -> Programs:
+    return [
         Program(f"solutions[{index}]", code, None, RIGHT) for index, code in enumerate(row.texts("solutions"))
-    ]
-    name = row.first("problem_id", "id", "url", "name") or str(row.index)
-    return RowProblem(name, fields, programs, function)
+    ], None
 
 
-def humaneval(row: Row) -> RowProblem:
-    """Read a HumanEval row: ``test`` defines ``check``; the canonical solution continues the prompt."""
-    entry_point = row.text("entry_point")
-    fields = asserted(row.text("test"), [f"check({entry_point})"])
-    programs = []
-    if "canonical_solution" in row:
-        code = row.text("prompt") + row.text("canonical_solution")
-        programs.append(Program("canonical_solution", code, None, RIGHT))
-    return RowProblem(row.first("task_id") or str(row.index), fields, programs)
+def _contest_solutions(row: Row) -> Programs:
+    found: list[Program] = []
+    others = 0
+    for field, truth in (("solutions", RIGHT), ("incorrect_solutions", WRONG)):
+        held = row.get(field, {})
+        languages, codes = (held.get(name, []) if isinstance(held, dict) else None for name in CONTEST_FIELDS)
+        if not isinstance(languages, list) or not isinstance(codes, list) or len(languages) != len(codes):
+            raise row.bad(field, "must have `language` and `solution`, lists of one length")
+        for index, (language, code) in enumerate(zip(languages, codes, strict=True)):
+            if not isinstance(code, str):
+                raise row.bad(f"{field}.solution[{index}]", "must be text")
+            if language in PYTHON_3:
+                found.append(Program(f"{field}[{index}]", code, None, truth))
+            else:
+                others += 1
+    return found, f"{others} of its programs are in other languages than Python 3" if others else None
 
 
-def mbpp(row: Row) -> RowProblem:
-    """Read an MBPP row: assertions after a set-up, and the ``code`` that is right."""
-    statements = row.texts("test_list") + row.texts("challenge_test_list")
-    setup = (
-        row.text("test_setup_code") if row.get("test_setup_code") else "\n".join(row.texts("test_imports"))
-    )
-    programs = [Program("code", row.text("code"), None, RIGHT)] if "code" in row else []
-    name = row.first("task_id", "id") or str(row.index)
-    return RowProblem(name, asserted(setup, statements), programs)
+def _canonical(row: Row) -> Programs:
+    if "canonical_solution" not in row:
+        return [], None
+    code = row.text("prompt") + row.text("canonical_solution")
+    return [Program("canonical_solution", code, None, RIGHT)], None
 
 
-def verl(row: Row) -> RowProblem:
-    """Read a row of verl's: ``reward_model.ground_truth`` holds the tests; programs come from another file."""
-    model = row.decoded("reward_model")
-    truth = model.get("ground_truth") if isinstance(model, dict) else None
-    extra = row.get("extra_info", {})
-    extra = extra if isinstance(extra, dict) else {}
-    name = extra.get("index", extra.get("id", row.index))
-    return of_ground_truth(row, "reward_model.ground_truth", truth, str(name))
+def _field(name: str) -> Callable[[Row], Programs]:
+    def programs(row: Row) -> Programs:
+        return [Program(name, row.text(name), None, RIGHT)] if name in row else [], None
+
+    return programs
 
 
-def of_ground_truth(row: Row, field: str, truth: Any, name: str) -> RowProblem:
-    """Read the tests that verl and its kin pass to a reward function."""
-    data = row.json_of(field, truth) if isinstance(truth, str) else truth
-    if isinstance(data, dict) and "tests" in data:
-        data = data["tests"]
-    if isinstance(data, dict):
-        fields, function = tests_of_lists(row, field, data)
-        return RowProblem(name, fields, function=function)
-    fields, is_call = tests_of_cases(row, field, data)
-    function = None
-    if is_call:
-        metadata = data[0].get("metadata") or {}
-        function = metadata.get("func_name") if isinstance(metadata, dict) else None
-        if not isinstance(function, str):
-            raise row.bad(field, "names no function: metadata.func_name is missing")
-    return RowProblem(name, fields, function=function)
+def _none(_row: Row) -> Programs:
+    return [], None
 
 
-# Format -> (fields that tell it, how to read a row).
-ROW_FORMATS: Mapping[str, tuple[tuple[str, ...], Callable[[Row], RowProblem]]] = MappingProxyType(
+ROW_FORMATS: Mapping[str, RowFormat] = MappingProxyType(
     {
-        "livecodebench": (("private_test_cases",), livecodebench),
-        "apps": (("input_output",), apps),
-        "humaneval": (("test", "entry_point"), humaneval),
-        "mbpp": (("test_list",), mbpp),
-        "verl": (("reward_model",), verl),
+        "livecodebench": RowFormat(("question_id", "id", "question_title"), _graded),
+        "apps": RowFormat(("problem_id", "id", "url", "name"), _solutions),
+        "codecontests": RowFormat(("name", "id"), _contest_solutions),
+        "humaneval": RowFormat(("task_id",), _canonical),
+        "mbpp": RowFormat(("task_id", "id"), _field("code")),
+        "leetcode": RowFormat(("task_id", "question_id", "id"), _field("completion")),
+        "verl": RowFormat((), _none),
+        "test_lists": RowFormat(("problem_id", "task_id", "id"), _none),
     }
 )

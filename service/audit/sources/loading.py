@@ -6,17 +6,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import resources
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from service.audit.items import Item, Left, Loaded, Truth
-from service.audit.sources.formats import ROW_FORMATS
-from service.audit.sources.problems import Program, RowProblem
+from service.audit.sources.formats import ROW_FORMATS, row_problem
+from service.audit.sources.problems import Program, RowProblem, contract_problem
 from service.audit.sources.rollouts import Labelling, is_rollout, rollout
 from service.audit.sources.rows import Row, SourceError, read_rows
+from service.datasets.forms import form_of
 from service.inputs import InputError, read_inputs
-from service.wire import Submission, Verdict
+from service.wire import Problem, Submission, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -135,11 +136,10 @@ def _rows(
         return
     if form == "livecodebench" and "graded_list" in first:
         loaded.labels = "reward"
-    read = ROW_FORMATS[form][1]
     for row in everything:
         with _leaving_out(row, loaded):
             row.check()
-            _programs(row, read(row), path.name, extra, loaded)
+            _programs(row, row_problem(row, form), path.name, extra, loaded)
 
 
 @contextmanager
@@ -160,9 +160,9 @@ def _detected(path: Path, row: Row, labelling: Labelling) -> str:
         return "rollouts"
     if "submissions" in row or isinstance(row.get("problem"), dict):
         return "labelled"
-    for name, (fields, _) in ROW_FORMATS.items():
-        if all(one in row for one in fields):
-            return name
+    form = form_of(row.fields)
+    if form is not None:
+        return form
     raise SourceError(
         f"{path}: is in no known format (its first row has {', '.join(sorted(row.fields)) or 'no fields'}); "
         f"known are {', '.join(FORMATS[1:])}"
@@ -181,20 +181,17 @@ def _programs(
         given, used = extra[known.name]
         programs += given
         used.append(True)
+    if known.left is not None:
+        loaded.left.append(Left(row.where, known.left))
     if not programs:
         loaded.left.append(Left(row.where, "holds no labelled program; give some with --submissions"))
-    problems: dict[bool, Any] = {}
     for one in programs:
-        text = one.code if one.code is not None else one.completion or ""
-        in_class = "class Solution" in text
-        if in_class not in problems:
-            problems[in_class] = known.problem(text, row.where)
         loaded.items.append(
             Item(
                 id=f"{known.name}/{one.name}",
                 source=source,
                 submission=Submission(code=one.code, completion=one.completion, problem_id="-"),
-                problem=problems[in_class],
+                problem=known.problem,
                 truth=one.truth,
             )
         )
@@ -205,7 +202,7 @@ def _rollouts(rows: Iterable[Row], source: str, companions: Companions, loaded: 
     problems = {}
     if companions.problems is not None:
         problems = {known.name: known for known in _problems(companions.problems)}
-    cache: dict[str, Any] = {}
+    cache: dict[str, Problem] = {}
     for row in rows:
         with _leaving_out(row, loaded):
             row.check()
@@ -220,12 +217,13 @@ def _problems(path: Path) -> Iterator[RowProblem]:
     for row in read_rows(path):
         row.check()
         if isinstance(row.get("problem"), dict):
-            yield RowProblem(row.first("id", "problem_id") or str(row.index), row.get("problem"))
+            name = row.first("id", "problem_id") or str(row.index)
+            yield RowProblem(name, contract_problem(row, row.get("problem")))
             continue
         form = _detected(path, row, Labelling())
         if form not in ROW_FORMATS:
             raise SourceError(f"{path}: holds {form}, no problems")
-        yield ROW_FORMATS[form][1](row)
+        yield row_problem(row, form)
 
 
 def _submissions(path: Path | None) -> dict[str, tuple[list[Program], list[bool]]]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from service.audit.items import Item, Left, Truth
-from service.audit.sources.formats import of_ground_truth
-from service.audit.sources.problems import RowProblem
+from service.audit.sources.formats import ground_truth
+from service.audit.sources.problems import RowProblem, contract_problem
 from service.audit.sources.rows import Row, SourceError
-from service.wire import Submission
+from service.wire import Problem, Submission
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,7 +42,7 @@ def is_rollout(row: Row, labelling: Labelling) -> bool:
 
 
 def rollout(
-    row: Row, source: str, labelling: Labelling, problems: Mapping[str, RowProblem], cache: dict[str, Any]
+    row: Row, source: str, labelling: Labelling, problems: Mapping[str, RowProblem], cache: dict[str, Problem]
 ) -> Item | Left:
     """Return the item of a row, or why it has none.
 
@@ -54,19 +54,15 @@ def rollout(
     if reward is None:
         return Left(row.where, "its reward is null: the trainer left it out as well")
     completion = _completion(row)
-    known = _problem(row, problems)
-    if isinstance(known, Left):
-        return known
-    # Rows of a group repeat their problem; it is kept once.
-    key = repr((known.fields, known.function, "class Solution" in completion))
-    if key not in cache:
-        cache[key] = known.problem(completion, row.where)
+    problem = _problem(row, problems, cache)
+    if isinstance(problem, Left):
+        return problem
     step = row.first("step", "global_step")
     return Item(
         id=f"{source}/{'' if step is None else f'step {step}/'}{row.index}",
         source=source,
         submission=Submission(completion=completion, problem_id="-"),
-        problem=cache[key],
+        problem=problem,
         truth=Truth.of(accept=reward >= labelling.accept_from),
     )
 
@@ -93,17 +89,23 @@ def _completion(row: Row) -> str:
     return value
 
 
-def _problem(row: Row, problems: Mapping[str, RowProblem]) -> RowProblem | Left:
+def _problem(row: Row, problems: Mapping[str, RowProblem], cache: dict[str, Problem]) -> Problem | Left:
     given = row.get("problem")
-    if isinstance(given, dict):
-        return RowProblem(str(row.index), given)
-    for field in GROUND_TRUTHS:
-        if field in row:
-            return of_ground_truth(row, field, row.get(field), str(row.index))
+    field = "problem" if isinstance(given, dict) else next((one for one in GROUND_TRUTHS if one in row), None)
+    if field is not None:
+        # Rows of a group repeat their problem; it is read once.
+        key = f"{field} {row.get(field)!r}"
+        if key not in cache:
+            cache[key] = contract_problem(row, given) if field == "problem" else ground_truth(row, field)
+        return cache[key]
     name = row.first(*PROBLEM_NAMES)
     if name is None:
         raise SourceError(
             f"{row.where}: names no problem: give `problem`, `ground_truth`, or `problem_id` with --problems"
         )
     found = problems.get(name)
-    return found if found is not None else Left(row.where, f"its problem {name} is in no file of --problems")
+    return (
+        found.problem
+        if found is not None
+        else Left(row.where, f"its problem {name} is in no file of --problems")
+    )

@@ -10,6 +10,7 @@ import sys
 import zlib
 from collections import Counter
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +92,9 @@ def test_livecodebench_calls_have_an_argument_a_line(tmp_path: Path) -> None:
     )
     method, function = loaded(written(tmp_path, "rows.jsonl", row), submissions=programs).items
     assert read_tests(method) == [([[1, 2], 3], [4, 5])]
-    assert (method.problem.entry_point, function.problem.entry_point) == ("Solution.f", "f")
+    # By its bare name a method of Solution is found as well as a function.
+    assert method.problem is function.problem
+    assert method.problem.entry_point == "f"
     assert function.truth.verdicts == {Verdict.WA}
 
 
@@ -147,8 +150,36 @@ def test_humaneval_and_mbpp_rows_become_assertions(tmp_path: Path) -> None:
     (first,) = loaded(written(tmp_path, "h.jsonl", humaneval)).items
     (second,) = loaded(written(tmp_path, "m.jsonl", mbpp)).items
     assert first.submission.code == "def f(x):\n    return x\n"
-    assert [one.code for one in first.problem.tests] == [f"{humaneval['test']}check(f)"]  # type: ignore[union-attr]
+    assert [one.code for one in first.problem.tests] == [f"{humaneval['test']}\n\ncheck(f)\n"]  # type: ignore[union-attr]
     assert [one.code for one in second.problem.tests] == ["import math\nassert g() == 1"]  # type: ignore[union-attr]
+
+
+def test_codecontests_rows_hold_programs_of_both_kinds(tmp_path: Path) -> None:
+    found = loaded(written(tmp_path, "rows.jsonl", VALID["codecontests"]))
+    assert [(one.id, one.submission.code, one.truth.accept) for one in found.items] == [
+        ("c/solutions[0]", "print(2)", True),
+        ("c/incorrect_solutions[0]", "print(3)", False),
+    ]
+    assert [one.reason for one in found.left] == ["1 of its programs are in other languages than Python 3"]
+
+
+def test_leetcode_rows_hold_calls_and_a_solution(tmp_path: Path) -> None:
+    (item,) = loaded(written(tmp_path, "rows.jsonl", VALID["leetcode"])).items
+    assert (item.id, item.truth.accept, read_tests(item)) == ("l/completion", True, [([1], 2)])
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["livecodebench", "livecodebench calls", "apps calls", "codecontests", "humaneval", "mbpp", "leetcode"],
+)
+def test_what_is_measured_is_what_the_client_rewards(tmp_path: Path, kind: str) -> None:
+    """Imports before the program, set-up, limits, tests: all of it."""
+    form = kind.partition(" ")[0]
+    row = VALID[kind]
+    reader = import_module(f"trainer_client.datasets.{'humaneval' if form == 'mbpp' else form}")
+    items = loaded(written(tmp_path, "rows.jsonl", row)).items
+    assert items
+    assert all(item.problem == reader.problem_of(row) for item in items)
 
 
 @pytest.mark.parametrize(
@@ -216,22 +247,22 @@ def test_packages_and_labelled_sets_are_those_of_judge(tmp_path: Path) -> None:
 LCB = {"question_id": "q", "private_test_cases": "[]"}
 BAD: list[tuple[str, str, dict[str, Any], str]] = [
     ("unknown format", "r.jsonl", {"text": "x"}, "r.jsonl: is in no known format (its first row has text)"),
-    ("no tests", "r.jsonl", LCB, "r.jsonl:1: private_test_cases: must be a list of tests, and not empty"),
+    ("no tests", "r.jsonl", LCB, "r.jsonl:1: public_test_cases, private_test_cases: no tests"),
     ("broken stream", "r.jsonl", {**LCB, "private_test_cases": "!"}, "private_test_cases: is no base64"),
     (
         "uneven",
         "r.jsonl",
         {"input_output": {"inputs": ["1"], "outputs": []}},
-        "input_output: has 1 inputs and 0",
+        "r.jsonl:1: inputs, outputs: 1 inputs, but 0 outputs",
     ),
-    ("no JSON", "r.jsonl", {"input_output": "{"}, "r.jsonl:1: input_output: is no JSON"),
+    ("no JSON", "r.jsonl", {"input_output": "{"}, "r.jsonl:1: input_output: not JSON"),
     (
         "no function",
         "r.jsonl",
         {**LCB, "private_test_cases": json.dumps(CALLS), "metadata": "{}"},
         "metadata.func_name",
     ),
-    ("no list", "r.jsonl", {"test_list": 5, "code": "x"}, "r.jsonl:1: test_list: must be a list"),
+    ("no list", "r.jsonl", {"test_list": 5, "code": "x"}, "r.jsonl:1: test_list: not a list of texts"),
     (
         "no assertions",
         "r.jsonl",
@@ -244,7 +275,7 @@ BAD: list[tuple[str, str, dict[str, Any], str]] = [
         {**LCB, "private_test_cases": json.dumps(CASES), "code_list": ["x"]},
         "graded_list",
     ),
-    ("no text", "r.jsonl", {"test": 1, "entry_point": "f"}, "r.jsonl:1: test: must be text"),
+    ("no text", "r.jsonl", {"test": 1, "entry_point": "f"}, "r.jsonl:1: test: int instead of text"),
     ("odd reward", "r.jsonl", {"completion": "x", "reward": "good"}, "r.jsonl:1: reward: must be a number"),
     ("no problem", "r.jsonl", {"completion": "x", "reward": 1}, "r.jsonl:1: names no problem"),
 ]
@@ -340,6 +371,17 @@ VALID: dict[str, dict[str, Any]] = {
     "verl calls": {
         "reward_model": {"ground_truth": [{**CALLS[0], "metadata": {"func_name": "f"}}]}, "extra_info": {"index": 5},
     },
+    "codecontests": {
+        "name": "c", "public_tests": {"input": ["1\n"], "output": ["2\n"]}, "time_limit": {"seconds": 1, "nanos": 5},
+        "memory_limit_bytes": 1 << 28, "solutions": {"language": [3, 2], "solution": ["print(2)", "main"]},
+        "incorrect_solutions": {"language": ["PYTHON3"], "solution": ["print(3)"]},
+    },
+    "leetcode": {
+        "task_id": "l", "starter_code": "class Solution:\n    def f(self, x: int) -> int:\n        ",
+        "input_output": [{"input": "x = 1", "output": "2"}],
+        "completion": "class Solution:\n    def f(self, x): return 2",
+    },
+    "test_lists": {"problem_id": 5, "tests": json.dumps([{"input": [1], "output": [2], "fn_name": "f"}])},
     "rollouts": {"completion": "x", "reward": 1.0, "gts": json.dumps(LISTS), "step": 3},
     "rollouts of chats": {
         "output": [{"content": "x"}], "score": 0.0,

@@ -25,7 +25,7 @@ from trainer_client.difficulty.commands.shared import (
 from trainer_client.difficulty.completions import read_completions
 from trainer_client.difficulty.documents import read_document, write_document, write_whole
 from trainer_client.difficulty.errors import SettingsError
-from trainer_client.difficulty.formats import AUTO, READERS
+from trainer_client.difficulty.formats import AUTO, FORMS
 from trainer_client.difficulty.journal import Journal
 from trainer_client.difficulty.labels import PassRates, pass_rates
 from trainer_client.difficulty.measuring import header, measure
@@ -71,7 +71,7 @@ _RATES = PassRates()
 @click.option(
     "--format",
     "form",
-    type=click.Choice([AUTO, *READERS]),
+    type=click.Choice([AUTO, *FORMS]),
     default=AUTO,
     show_default=True,
     help="Form of the tests.",

@@ -5,7 +5,7 @@ Here its instructions are decoded one by one by :func:`pickletools.genops`, whic
 push a text or build a list are followed, and any other, first of all whatever imports, calls or builds objects, ends
 the reading. Time and memory are linear in the pickle's size.
 
-The client reads rows as well, so this module needs the standard library only.
+It needs the standard library only.
 """
 
 from __future__ import annotations

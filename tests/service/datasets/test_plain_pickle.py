@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.plain_pickle import MAX_DEPTH, NotPlainError, texts_of, unpacked
+from service.datasets.plain_pickle import MAX_DEPTH, NotPlainError, texts_of, unpacked
 
 if TYPE_CHECKING:
     from pathlib import Path
