@@ -201,7 +201,7 @@ def _rollouts(rows: Iterable[Row], source: str, companions: Companions, loaded: 
     loaded.labels = "reward"
     problems = {}
     if companions.problems is not None:
-        problems = {known.name: known for known in _problems(companions.problems)}
+        problems = {known.name: known for known in _problems(companions.problems, loaded)}
     cache: dict[str, Problem] = {}
     for row in rows:
         with _leaving_out(row, loaded):
@@ -213,17 +213,21 @@ def _rollouts(rows: Iterable[Row], source: str, companions: Companions, loaded: 
                 loaded.left.append(found)
 
 
-def _problems(path: Path) -> Iterator[RowProblem]:
+def _problems(path: Path, loaded: Loaded) -> Iterator[RowProblem]:
     for row in read_rows(path):
-        row.check()
-        if isinstance(row.get("problem"), dict):
-            name = row.first("id", "problem_id") or str(row.index)
-            yield RowProblem(name, contract_problem(row, row.get("problem")))
-            continue
-        form = _detected(path, row, Labelling())
-        if form not in ROW_FORMATS:
-            raise SourceError(f"{path}: holds {form}, no problems")
-        yield row_problem(row, form)
+        with _leaving_out(row, loaded):
+            row.check()
+            yield _named_problem(path, row)
+
+
+def _named_problem(path: Path, row: Row) -> RowProblem:
+    if isinstance(row.get("problem"), dict):
+        name = row.first("id", "problem_id") or str(row.index)
+        return RowProblem(name, contract_problem(row, row.get("problem")))
+    form = _detected(path, row, Labelling())
+    if form not in ROW_FORMATS:
+        raise SourceError(f"{row.where}: holds {form}, no problems")
+    return row_problem(row, form)
 
 
 def _submissions(path: Path | None) -> dict[str, tuple[list[Program], list[bool]]]:

@@ -230,6 +230,25 @@ def test_rollouts_may_name_problems_of_another_file(tmp_path: Path) -> None:
     assert "its problem 8" in found.left[0].reason
 
 
+def test_a_problem_that_cannot_be_read_leaves_out_those_that_name_it(tmp_path: Path) -> None:
+    rows = [
+        {"completion": "print(2)", "reward": 1, "problem_id": "7"},
+        {"completion": "print(2)", "reward": 1, "problem_id": "8"},
+    ]
+    problems = written(
+        tmp_path,
+        "problems.jsonl",
+        {"problem_id": 7, "input_output": json.dumps(LISTS)},
+        {"id": 8, "problem": {"mode": "stdio", "tests": []}},
+    )
+    found = loaded(written(tmp_path, "log.jsonl", *rows), problems=problems)
+    assert len(found.items) == 1
+    assert [(one.name, one.is_fault) for one in found.left] == [
+        ("problems.jsonl:2", True),
+        ("log.jsonl:2", False),
+    ]
+
+
 def test_packages_and_labelled_sets_are_those_of_judge(tmp_path: Path) -> None:
     found = loaded(PACKAGES)
     assert len(found.items) > 10
