@@ -19,6 +19,8 @@ from sandbox.harness import clocks, forks, messages, waits
 from sandbox.warm.processes import WarmProcess
 from sandbox.warm.watched import SHORT_TEST_S, Watched
 
+# Looking for what a test waited costs as much as a short test: the waiting of some may count for the next.
+LONGEST_UNSEEN_S = 0.05
 # Left in the channel by a process that has ended: more than it holds.
 MAX_LATE_MESSAGES = 10_000
 
@@ -29,7 +31,7 @@ class LockstepProcess(WarmProcess):
     operation = forks.LOCKSTEP
     _pidfd = -1
     _ran = 0
-    _own_before_s = _others_before_s = 0.0
+    _own_before_s = _others_before_s = _unseen_s = 0.0
 
     def close(self) -> None:
         """End the process with everything that it started."""
@@ -149,11 +151,15 @@ class LockstepProcess(WarmProcess):
         now_s = time.clock_gettime(self._clock)
         used_s = now_s - self._own_before_s
         self._own_before_s = now_s
+        self._unseen_s += wall_time_s
         if wall_time_s > SHORT_TEST_S:
-            others_s = self._others_s()
+            others = self._others()
+            others_s = self._others_s(others)
             used_s += max(0.0, others_s - self._others_before_s)
             self._others_before_s = others_s
-            self._waits.restart((self._pid, *self._others()))
+            self._restart_waits(others)
+        elif self._unseen_s > LONGEST_UNSEEN_S:
+            self._restart_waits(self._others())
         return used_s
 
     def _waited_s(self) -> float:
@@ -167,12 +173,16 @@ class LockstepProcess(WarmProcess):
         """Return the processes besides the program's own: the init of its namespace, and what was started."""
         return set(clocks.descendants(self._zygote.pid)) - {self._pid}
 
-    def _others_s(self) -> float:
-        others = self._others()
+    def _restart_waits(self, others: set[int]) -> None:
+        """Have what was waited so far count for no later test."""
+        self._waits.restart((self._pid, *others))
+        self._unseen_s = 0.0
+
+    def _others_s(self, others: set[int]) -> float:
         if len(others) > 1:
             self.as_new = False
         waited_for_s = sum(map(clocks.of_waited_for_s, {*others, self._pid}))
         return waited_for_s + sum(map(clocks.used_s, others))
 
     def _all_used_s(self) -> float:
-        return self._others_s() + clocks.used_s(self._pid)
+        return self._others_s(self._others()) + clocks.used_s(self._pid)

@@ -9,10 +9,10 @@ decides: wrapped is what is wrapped in every test.
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, Literal
 
 from service.datasets.values import (
-    STRUCTURE_MARKS,
     RowError,
     as_text,
     expected_value,
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 type Wrapping = Literal["auto", "wrapped", "plain"]
 # The entry point of `Solution.method` rows is found by the method's name.
+STRUCTURES = ("[", "{")
 FIELDS = ("input_output", "tests", "ground_truth")
 
 
@@ -44,8 +45,9 @@ def problem_of(
         RowError: a field is missing or cannot be decoded, or inputs and outputs differ in number.
 
     """
+    has_own = any(row.get(name) is not None for name in FIELDS)
     reward_model = row.get("reward_model")
-    holder = reward_model if isinstance(reward_model, dict) else row
+    holder = reward_model if isinstance(reward_model, dict) and not has_own else row
     suite = json_value(required(holder, *FIELDS), "input_output")
     if not isinstance(suite, dict):
         raise RowError("input_output: not an object with inputs and outputs")
@@ -87,10 +89,14 @@ def _arguments(given: Any, field: str) -> list[Any]:
 
 
 def _result(given: Any, output: Any, field: str) -> Any:
-    beside_data = not isinstance(given, str)
-    if beside_data and isinstance(output, str) and not output.lstrip().startswith(STRUCTURE_MARKS):
+    if isinstance(given, str) or not isinstance(output, str) or output.lstrip().startswith(STRUCTURES):
+        return expected_value(output, field)
+    # Beside arguments that are data a text is a text, unless it is quoted as JSON has it.
+    try:
+        quoted = json.loads(output)
+    except (ValueError, RecursionError):
         return output
-    return expected_value(output, field)
+    return quoted if isinstance(quoted, str) else output
 
 
 def _unwrapped(values: Sequence[Any], wrapping: Wrapping) -> Sequence[Any]:

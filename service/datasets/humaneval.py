@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from service.wire import Problem
 
 
+DEFINING = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
+
+
 def problem_of(row: Mapping[str, Any], *, cpu_time_s: float | None = None) -> Problem:
     """Return the problem of a row of either.
 
@@ -33,8 +36,7 @@ def problem_of(row: Mapping[str, Any], *, cpu_time_s: float | None = None) -> Pr
         # Of a set with other tests, as unittest's: calling what is not there would fail every program.
         raise RowError("test: does not define check")
     test = f"{definition}\n\ncheck({name})\n"
-    # Sets of other benchmarks' tests in this form have programs that need no prompt.
-    prelude = preamble(required_text(row, "prompt"), name) if row.get("prompt") is not None else None
+    prelude = preamble(row.get("prompt"), name)
     return problem("assert", [{"code": test}], cpu_time_s=cpu_time_s, entry_point=name, prelude=prelude)
 
 
@@ -47,24 +49,28 @@ def _mbpp(row: Mapping[str, Any], cpu_time_s: float | None) -> Problem:
     return problem("assert", cases, cpu_time_s=cpu_time_s)
 
 
-def preamble(prompt: str, name: str) -> str | None:
+def preamble(prompt: Any, name: str) -> str | None:
     """Return what a prompt has before the function ``name``: imports and helpers; None where that is nothing.
 
-    Raises:
-        RowError: the prompt is not Python, or does not define the function.
-
+    A prompt that does not begin the function is nothing but that (LeetCodeDataset); one in words, or of chat messages,
+    has none of it (sets for instructed models).
     """
-    try:
-        tree = ast.parse(prompt)
-    except (SyntaxError, ValueError):
-        # A prompt may end with the signature, its body being the completion's.
+    # It may end with the signature, its body being the completion's.
+    texts = (prompt, f"{prompt.rstrip()}\n    pass\n") if isinstance(prompt, str) else ()
+    for text in texts:
         try:
-            tree = ast.parse(f"{prompt.rstrip()}\n    pass\n")
-        except (SyntaxError, ValueError) as error:
-            raise RowError(f"prompt: not Python: {error}") from error
+            tree = ast.parse(text)
+        except (SyntaxError, ValueError, MemoryError, RecursionError):
+            continue
+        before = _before(tree, text, name).strip()
+        return f"{before}\n" if before else None
+    return None
+
+
+def _before(tree: ast.Module, text: str, name: str) -> str:
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name:
             first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-            before = "\n".join(prompt.splitlines()[: first - 1]).strip()
-            return f"{before}\n" if before else None
-    raise RowError(f"prompt: does not define {name}")
+            return "\n".join(text.splitlines()[: first - 1])
+    # Words can be Python by chance.
+    return text if any(isinstance(node, DEFINING) for node in tree.body) else ""

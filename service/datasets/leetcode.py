@@ -40,9 +40,9 @@ def problem_of(row: Mapping[str, Any], *, cpu_time_s: float | None = None) -> Pr
     pairs = objects(required(row, "input_output"), "input_output")
     if not pairs:
         raise RowError("input_output: no tests; nothing tested is never a pass")
-    cases = [_case(pair, parameters, index) for index, pair in enumerate(pairs)]
     types = [_type(argument.annotation) for argument in method.args.args[1:]]
     returned = _type(method.returns)
+    cases = [_case(pair, parameters, returned, index) for index, pair in enumerate(pairs)]
     return problem(
         "call",
         cases,
@@ -57,7 +57,7 @@ def _method(starter_code: str) -> ast.FunctionDef:
     try:
         # The starter code ends with a signature whose body is left to the program.
         tree = ast.parse(f"{starter_code.rstrip()}\n        pass\n")
-    except (SyntaxError, ValueError) as error:
+    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         raise RowError(f"starter_code: not Python: {error}") from error
     methods = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.args.args]
     if len(methods) != 1:
@@ -65,7 +65,7 @@ def _method(starter_code: str) -> ast.FunctionDef:
     return methods[0]
 
 
-def _case(pair: dict[str, Any], parameters: list[str], index: int) -> dict[str, Any]:
+def _case(pair: dict[str, Any], parameters: list[str], returned: str, index: int) -> dict[str, Any]:
     field = f"input_output.{index}"
     given = _arguments(required_text(pair, "input"), f"{field}.input")
     if set(given) != set(parameters):
@@ -73,10 +73,10 @@ def _case(pair: dict[str, Any], parameters: list[str], index: int) -> dict[str, 
     output = required(pair, "output")
     if isinstance(output, str) and output.startswith("Error"):
         raise RowError(f"{field}.output: the set's reference failed here: {output[:80]}")
-    return {
-        "args": [given[name] for name in parameters],
-        "expected": expected_value(output, f"{field}.output"),
-    }
+    expected = expected_value(output, f"{field}.output")
+    if returned == "str" and isinstance(output, str) and not isinstance(expected, str):
+        expected = output  # "101" without its quotes
+    return {"args": [given[name] for name in parameters], "expected": expected}
 
 
 def _arguments(text: str, field: str) -> dict[str, Any]:

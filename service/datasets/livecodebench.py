@@ -56,7 +56,7 @@ def problem_of(
     tests = [test for name in FIELDS for test in _tests(row.get(name) or "[]", name)]
     if not tests:
         raise RowError(f"{', '.join(FIELDS)}: no tests; nothing tested is never a pass")
-    kinds = {str(test.get("testtype", "stdin")) for _, test in tests}
+    kinds = {str(test.get("testtype") or "stdin") for _, test in tests}
     if kinds <= STDIN:
         cases = [
             {

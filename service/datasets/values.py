@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from service.wire import Problem
+from service.wire import NO_CHARACTER, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _PROBLEM: TypeAdapter[Problem] = TypeAdapter(Problem)
+_SURROGATES = re.compile("[\ud800-\udfff]")
 MAX_FAULTS = 5
 # How a text begins that was meant as a structure: one that does not parse is broken, not a string.
 STRUCTURE_MARKS = ("[", "{", "(", '"', "'")
 
 
-class RowError(ValueError):
+class RowError(Exception):
     """A row from which no sound problem can be made; the text names the field."""
 
 
@@ -113,6 +115,8 @@ def json_arguments(text: Any, field: str) -> list[Any]:
 def expected_value(text: Any, field: str) -> Any:
     """Return an expected value given as text: JSON, else a Python literal, else the text itself.
 
+    A number that only Python reads (``0x1f``, ``1_0``) and brackets around nothing (``(())``) are texts.
+
     Raises:
         RowError: the text begins like a structure and is none, or is a structure that JSON cannot carry.
 
@@ -124,7 +128,10 @@ def expected_value(text: Any, field: str) -> Any:
     except (ValueError, RecursionError):
         pass
     try:
-        return plain(ast.literal_eval(text.strip()), field)
+        value = ast.literal_eval(text.strip())
+        if isinstance(value, int | float | complex) and not isinstance(value, bool):
+            return text
+        return text if isinstance(value, tuple) and "," not in text else plain(value, field)
     except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError) as error:
         if text.lstrip().startswith(STRUCTURE_MARKS):
             raise RowError(f"{field}: neither JSON nor a Python literal: {error}") from error
@@ -190,9 +197,21 @@ def problem(
     if cpu_time_s is not None:
         given["limits"] = {**given.get("limits", {}), "cpu_time_s": cpu_time_s}
     try:
-        return _PROBLEM.validate_python({"mode": mode, "tests": list(tests), **given})
+        return _PROBLEM.validate_python(_readable({"mode": mode, "tests": list(tests), **given}))
     except ValidationError as error:
         faults = error.errors(include_url=False, include_context=False, include_input=False)
         # The first part of a place is the mode, which nobody wrote.
         listed = [f"{'.'.join(map(str, fault['loc'][1:]))}: {fault['msg']}" for fault in faults[:MAX_FAULTS]]
         raise RowError(f"problem.{'; problem.'.join(listed)}") from error
+
+
+def _readable(value: Any) -> Any:
+    """Return a value whose texts UTF-8 can carry: half a character is read as the service reads it."""
+    match value:
+        case str():
+            return value if value.isascii() else _SURROGATES.sub(NO_CHARACTER, value)
+        case list():
+            return [_readable(element) for element in value]
+        case dict():
+            return {_readable(key): _readable(element) for key, element in value.items()}
+    return value

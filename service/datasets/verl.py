@@ -30,7 +30,10 @@ def problem_of(
     if not isinstance(model, dict):
         raise RowError("reward_model: not an object")
     truth = required(model, "ground_truth")
-    return problem_of_ground_truth(truth, cpu_time_s=cpu_time_s, wrapping=wrapping)
+    try:
+        return problem_of_ground_truth(truth, cpu_time_s=cpu_time_s, wrapping=wrapping)
+    except RowError as error:
+        raise RowError(f"reward_model.ground_truth: {error}") from error
 
 
 def problem_of_ground_truth(

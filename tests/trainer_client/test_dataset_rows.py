@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from trainer_client import ProblemError, Verdict
-from trainer_client.datasets import apps, codecontests, humaneval, leetcode, livecodebench, test_lists
+from trainer_client.datasets import apps, codecontests, humaneval, leetcode, livecodebench, test_lists, verl
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -244,6 +244,7 @@ def test_a_right_program_passes_and_a_wrong_one_fails(
 
 # Unpickling it would run a command.
 ACTING = b"cos\nsystem\n(S'exit 1'\ntR."
+ONE = {"input": ["1"], "output": ["1"]}
 NOTHING: dict[str, list[str]] = {"inputs": [], "outputs": []}
 REFUSED = [
     pytest.param(lambda: livecodebench.problem_of({}), "public_test_cases: missing", id="no tests"),
@@ -321,12 +322,34 @@ REFUSED = [
         id="another language",
     ),
     pytest.param(
+        lambda: test_lists.problem_of({"tests": [{"type": "function_call", "input": [1], "output": 1}]}),
+        "fn_name: missing",
+        id="calls of nothing",
+    ),
+    pytest.param(
+        lambda: verl.problem_of({"reward_model": {"ground_truth": "{"}}),
+        r"reward_model\.ground_truth: .*not JSON",
+        id="broken ground truth",
+    ),
+    pytest.param(
+        lambda: codecontests.problem_of({"public_tests": ONE, "time_limit": {"seconds": 10**400}}),
+        r"time_limit\.seconds",
+        id="vast limit",
+    ),
+    pytest.param(
+        lambda: codecontests.problem_of({"public_tests": ONE, "input_file": "sum.in"}),
+        "input_file",
+        id="files",
+    ),
+    pytest.param(
+        lambda: leetcode.problem_of({**TWO_SUM, "starter_code": "x=" + "-" * 200_000 + "1"}),
+        "starter_code: not Python",
+        id="deep starter code",
+    ),
+    pytest.param(
         lambda: codecontests.problem_of({"public_tests": {"input": ["1"], "output": []}}),
         "public_tests",
         id="half a suite",
-    ),
-    pytest.param(
-        lambda: humaneval.problem_of({**HUMANEVAL, "entry_point": "g"}), "does not define g", id="no function"
     ),
     pytest.param(
         lambda: humaneval.problem_of({**HUMANEVAL, "test": "import unittest\n"}),
@@ -372,6 +395,8 @@ def test_a_contests_limits_are_kept_with_room_for_python() -> None:
     }
     limits = codecontests.problem_of(row).limits
     assert (limits.cpu_time_s, limits.memory_bytes) == (6.0, 256 << 20)
+    # More than a service grants would be refused.
+    assert codecontests.problem_of({**row, "time_limit": {"seconds": 50}}).limits.cpu_time_s == 60.0
     assert codecontests.problem_of({**row, "memory_limit_bytes": 0}).limits.memory_bytes is None
 
 
@@ -384,3 +409,74 @@ def test_python_literals_become_json() -> None:
     suite = {"fn_name": "f", "inputs": [[1]], "outputs": ["{'a': (1, None), 2: True}"]}
     (test,) = apps.problem_of_suite(suite).tests
     assert test.model_dump()["expected"] == {"a": [1, None], "2": True}
+
+
+@pytest.mark.parametrize(
+    ("given", "output", "expected"),
+    [
+        (["a"], "(())", "(())"), (["a"], "(()", "(()"), (["a"], "'tis", "'tis"), (["a"], '"a"', "a"),
+        (["a"], '"a', '"a'), (["a"], "9", "9"), (["a"], "[1, 2]", [1, 2]),
+        ('"a"', "(())", "(())"), ('"a"', "(1, 2)", [1, 2]),
+        ('"a"', "0x1f", "0x1f"), ('"a"', "1_0", "1_0"), ('"a"', "True", True), ('"a"', "9", 9),
+    ],
+)  # fmt: skip
+def test_a_text_becomes_data_only_where_it_must_be_meant(given: Any, output: str, expected: Any) -> None:
+    (test,) = apps.problem_of_suite({"fn_name": "f", "inputs": [given], "outputs": [output]}).tests
+    assert test.model_dump()["expected"] == expected
+
+
+def test_half_a_character_is_read_as_the_service_reads_it() -> None:
+    problem = apps.problem_of({"input_output": '{"inputs": ["a\\ud800"], "outputs": ["\\ud83d\\ude00"]}'})
+    (test,) = problem.tests
+    assert (test.model_dump()["input"], test.model_dump()["expected"]) == ("a\uffff", "\U0001f600")
+
+
+# Rows of LeetCodeDataset that have no input_output: a prompt of imports, an entry point that is an expression.
+CHECKED = {
+    "prompt": "from typing import *\nfrom math import *\n",
+    "starter_code": "class Solution:\n    def root(self, n: int) -> int:\n        ",
+    "entry_point": "Solution().root",
+    "test": "def check(candidate):\n    assert candidate(n = 16) == 4\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "right"),
+    [
+        ({}, "class Solution:\n    def root(self, n): return isqrt(n)"),
+        ({"prompt": "Give the square root."}, "class Solution:\n    def root(self, n): return 4"),
+        ({"prompt": "root"}, "class Solution:\n    def root(self, n): return 4"),
+        (
+            {"prompt": [{"role": "user", "content": "x"}], "entry_point": "Solution().root"},
+            "class Solution:\n    def root(self, n): return 4",
+        ),
+    ],
+    ids=["imports", "words", "a word", "messages"],
+)
+def test_prompts_need_not_begin_the_function(judged: Judged, changed: dict[str, Any], right: str) -> None:
+    data = humaneval.problem_of({**CHECKED, **changed}).model_dump(exclude_unset=True)
+    assert judged(right, data).verdict is Verdict.AC
+    assert judged("class Solution:\n    def root(self, n): return 5", data).verdict is not Verdict.AC
+
+
+def test_fields_of_other_rows_that_a_table_adds_as_null_stand_for_none() -> None:
+    suite = {"inputs": ["1"], "outputs": ["2"], "tests": None, "test_cases": None}
+    assert len(verl.problem_of({"reward_model": {"ground_truth": suite}}).tests) == 1
+    tests = [{"input": "1", "output": "2", "testtype": kind, "fn_name": None} for kind in ("stdin", None)]
+    assert len(test_lists.problem_of({"tests": tests}).tests) == 2
+    row = {"input_output": json.dumps(SUMS), "reward_model": {"style": "rule", "ground_truth": "42"}}
+    assert len(apps.problem_of(row).tests) == 2
+
+
+def test_the_name_of_the_function_may_stand_at_the_row_or_at_one_test() -> None:
+    tests = [functional("1", "2"), functional("2", "3")]
+    named = [{**tests[0], "metadata": {"func_name": "f"}}, tests[1]]
+    for row in ({"tests": tests, "metadata": '{"func_name": "f"}'}, {"tests": named}):
+        assert test_lists.problem_of(row).model_dump()["entry_point"] == "f"
+
+
+def test_a_text_that_is_returned_needs_no_quotes() -> None:
+    starter = "class Solution:\n    def bits(self, n: int) -> str:\n        "
+    pairs = [{"input": "n = 5", "output": "101"}, {"input": "n = 2", "output": '"10"'}]
+    problem = leetcode.problem_of({"starter_code": starter, "input_output": pairs})
+    assert [test.model_dump()["expected"] for test in problem.tests] == ["101", "10"]

@@ -53,7 +53,7 @@ def ground_truth(row: Row, field: str) -> Problem:
 
 def _name(row: Row, names: tuple[str, ...]) -> str:
     own = row.first(*names)
-    if own is not None:
+    if own:
         return own
     extra = row.get("extra_info")
     extra = extra if isinstance(extra, dict) else {}
@@ -96,7 +96,8 @@ def _contest_solutions(row: Row) -> Programs:
 
 def _canonical(row: Row) -> Programs:
     if "canonical_solution" not in row:
-        return [], None
+        # LeetCodeDataset has its tests in this form as well; elsewhere a completion is anybody's.
+        return _field("completion")(row) if "starter_code" in row else ([], None)
     code = row.text("prompt") + row.text("canonical_solution")
     return [Program("canonical_solution", code, None, RIGHT)], None
 
