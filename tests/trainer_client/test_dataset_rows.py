@@ -473,6 +473,8 @@ def test_the_name_of_the_function_may_stand_at_the_row_or_at_one_test() -> None:
     named = [{**tests[0], "metadata": {"func_name": "f"}}, tests[1]]
     for row in ({"tests": tests, "metadata": '{"func_name": "f"}'}, {"tests": named}):
         assert test_lists.problem_of(row).model_dump()["entry_point"] == "f"
+    row = {"tests": [stdin("1", "2")], "metadata": "of a contest"}
+    assert test_lists.problem_of(row).mode == "stdio"
 
 
 def test_a_text_that_is_returned_needs_no_quotes() -> None:
