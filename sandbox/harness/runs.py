@@ -1,7 +1,8 @@
 """One run: starts its processes, watches CPU and wall time, ends and reaps everything, measures.
 
 CPU time is the sum over all processes of the run, the dead ones by their rusage. Wall time excludes what the
-busiest thread spent waiting for a core, up to a hard cap, so that a loaded machine changes no verdict.
+busiest thread spent waiting for a core, up to a hard cap, so that a loaded machine changes verdicts as
+little as can be.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ class LockstepProcess(WarmProcess):
             self._watch(test)
         wall_time_s = time.monotonic() - test.started
         if wall_time_s > clocks.first_look_s(self.limits.cpu_time_s, self.limits.wall_time_s):
-            test.waiting_s = self._waited_s()
+            test.waiting_s = self._waits.look((self._pid, *self._others()))
         memory = False
         if test.over and not test.killed:
             status: int | None = 0
@@ -75,7 +75,7 @@ class LockstepProcess(WarmProcess):
             peak_bytes = self._zygote.peak_bytes()
         else:
             # Of processes that end with the init of their namespace nobody counts the time: look before.
-            seen_s = self._all_used_s() if wall_time_s > SHORT_TEST_S else 0.0
+            seen_s = self._all_used_s(self._others()) if wall_time_s > SHORT_TEST_S else 0.0
             ending = self._end()
             status = ending.status
             cpu_time_s = max(0.0, max(seen_s, ending.cpu_time_s) - self._used_before_s)
@@ -114,8 +114,9 @@ class LockstepProcess(WarmProcess):
                 self._take(fd, test)
             now = time.monotonic()
             if now >= look_at and not test.finished:
-                used_s = self._all_used_s() - self._used_before_s
-                test.waiting_s = self._waited_s()
+                others = self._others()
+                used_s = self._all_used_s(others) - self._used_before_s
+                test.waiting_s = self._waits.look((self._pid, *others))
                 test.killed, wait_s = clocks.exceeded(used_s, now - test.started, limits, test.waiting_s)
                 look_at = now + wait_s
 
@@ -162,9 +163,6 @@ class LockstepProcess(WarmProcess):
             self._restart_waits(self._others())
         return used_s
 
-    def _waited_s(self) -> float:
-        return self._waits.look((self._pid, *self._others()))
-
     @property
     def _used_before_s(self) -> float:
         return self._own_before_s + self._others_before_s
@@ -184,5 +182,5 @@ class LockstepProcess(WarmProcess):
         waited_for_s = sum(map(clocks.of_waited_for_s, {*others, self._pid}))
         return waited_for_s + sum(map(clocks.used_s, others))
 
-    def _all_used_s(self) -> float:
-        return self._others_s(self._others()) + clocks.used_s(self._pid)
+    def _all_used_s(self, others: set[int]) -> float:
+        return self._others_s(others) + clocks.used_s(self._pid)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from service.datasets.values import RowError, problem, required, required_text, texts
+from service.datasets.values import RowError, list_of, problem, required, required_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,11 +41,11 @@ def problem_of(row: Mapping[str, Any], *, cpu_time_s: float | None = None) -> Pr
 
 
 def _mbpp(row: Mapping[str, Any], cpu_time_s: float | None) -> Problem:
-    setup = texts(row.get("test_imports") or [], "test_imports")
+    setup = list_of(str, row.get("test_imports") or [], "test_imports")
     if row.get("test_setup_code"):
         setup.append(required_text(row, "test_setup_code"))
     before = "".join(f"{line.rstrip()}\n" for line in setup if line.strip())
-    cases = [{"code": f"{before}{one}"} for one in texts(required(row, "test_list"), "test_list")]
+    cases = [{"code": f"{before}{one}"} for one in list_of(str, required(row, "test_list"), "test_list")]
     return problem("assert", cases, cpu_time_s=cpu_time_s)
 
 

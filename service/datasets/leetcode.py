@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from service.datasets.values import (
     RowError,
     expected_value,
-    objects,
+    list_of,
     plain,
     problem,
     required,
@@ -37,7 +37,7 @@ def problem_of(row: Mapping[str, Any], *, cpu_time_s: float | None = None) -> Pr
     """
     method = _method(required_text(row, "starter_code"))
     parameters = [argument.arg for argument in method.args.args[1:]]
-    pairs = objects(required(row, "input_output"), "input_output")
+    pairs = list_of(dict, required(row, "input_output"), "input_output")
     if not pairs:
         raise RowError("input_output: no tests; nothing tested is never a pass")
     types = [_type(argument.annotation) for argument in method.args.args[1:]]

@@ -15,7 +15,7 @@ from service.datasets.values import (
     as_text,
     json_arguments,
     json_value,
-    objects,
+    list_of,
     problem,
     required,
 )
@@ -96,7 +96,7 @@ def _tests(stored: Any, field: str) -> list[tuple[str, dict[str, Any]]]:
     found = json_value(stored, field)
     if isinstance(found, list):  # of texts, where each test was packed by itself
         found = [json_value(one, f"{field}.{index}") for index, one in enumerate(found)]
-    named = [(f"{field}.{index}", test) for index, test in enumerate(objects(found, field))]
+    named = [(f"{field}.{index}", test) for index, test in enumerate(list_of(dict, found, field))]
     for name, test in named:
         if test.get("input") is None or test.get("output") is None:
             raise RowError(f"{name}: a test without `input` or `output`")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from service.datasets.apps import Wrapping, problem_of_suite
 from service.datasets.livecodebench import problem_of as livecodebench_problem
-from service.datasets.values import RowError, json_value, objects, required
+from service.datasets.values import RowError, json_value, list_of, required
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,7 +44,7 @@ def problem_of(
     if isinstance(stored, dict):
         # Some rows of the same sets keep lists of inputs and outputs.
         return problem_of_suite(stored, cpu_time_s=cpu_time_s, wrapping=wrapping)
-    stored = objects(stored, "tests")
+    stored = list_of(dict, stored, "tests")
     named = {str(name) if (name := _name(test)) else None for test in stored}
     if any(test.get("testtype") is not None for test in stored):
         # Each test tells its kind, so that the name need not stand in every one; or it is the row's.

@@ -51,29 +51,16 @@ def required_text(row: Mapping[str, Any], name: str) -> str:
     return value
 
 
-def texts(value: Any, field: str) -> list[str]:
-    """Return a list of texts, or the one that JSON text holds.
+def list_of[T](kind: type[T], value: Any, field: str) -> list[T]:
+    """Return a list of texts (``str``) or objects (``dict``), or the one that JSON text holds.
 
     Raises:
         RowError: it is no list, or one with something else in it.
 
     """
     found = json_value(value, field)
-    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
-        raise RowError(f"{field}: not a list of texts")
-    return found
-
-
-def objects(value: Any, field: str) -> list[dict[str, Any]]:
-    """Return a list of objects, or the one that JSON text holds.
-
-    Raises:
-        RowError: it is no list, or one with something else in it.
-
-    """
-    found = json_value(value, field)
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-        raise RowError(f"{field}: not a list of objects")
+    if not isinstance(found, list) or not all(isinstance(one, kind) for one in found):
+        raise RowError(f"{field}: not a list of {'texts' if kind is str else 'objects'}")
     return found
 
 
@@ -196,13 +183,26 @@ def problem(
     given = {name: value for name, value in fields.items() if value is not None}
     if cpu_time_s is not None:
         given["limits"] = {**given.get("limits", {}), "cpu_time_s": cpu_time_s}
+    return validated({"mode": mode, "tests": list(tests), **given})
+
+
+def validated(data: Mapping[str, Any]) -> Problem:
+    """Return the problem that ``data`` is in the contract's words.
+
+    Raises:
+        RowError: it is none; the fields that are wrong are named.
+
+    """
     try:
-        return _PROBLEM.validate_python(_readable({"mode": mode, "tests": list(tests), **given}))
+        return _PROBLEM.validate_python(_readable(data))
     except ValidationError as error:
         faults = error.errors(include_url=False, include_context=False, include_input=False)
         # The first part of a place is the mode, which nobody wrote.
-        listed = [f"{'.'.join(map(str, fault['loc'][1:]))}: {fault['msg']}" for fault in faults[:MAX_FAULTS]]
-        raise RowError(f"problem.{'; problem.'.join(listed)}") from error
+        listed = [
+            f"{'.'.join(['problem', *map(str, fault['loc'][1:])])}: {fault['msg']}"
+            for fault in faults[:MAX_FAULTS]
+        ]
+        raise RowError("; ".join(listed)) from error
 
 
 def _readable(value: Any) -> Any:

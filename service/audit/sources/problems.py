@@ -6,13 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
-
 from service.audit.items import Truth
 from service.audit.sources.rows import Row, SourceError
+from service.datasets.values import RowError, validated
 from service.wire import Problem
-
-_PROBLEM: TypeAdapter[Problem] = TypeAdapter(Problem)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +35,6 @@ class RowProblem:
 def contract_problem(row: Row, data: Any) -> Problem:
     """Return the problem of a row in whose field ``problem`` it is as the contract has it. Raises SourceError."""
     try:
-        return _PROBLEM.validate_python(data)
-    except ValidationError as error:
-        detail = error.errors(include_url=False)[0]
-        path = ".".join(map(str, detail["loc"][1:]))
-        raise SourceError(f"{row.where}: problem.{path}: {detail['msg']}") from error
+        return validated(data)
+    except RowError as error:
+        raise SourceError(f"{row.where}: {error}") from error
